@@ -1,0 +1,201 @@
+package store
+
+import "context"
+
+// Limits of the board contract, the same for every driver.
+const (
+	MaxBoardName  = 256    // bytes of a board's name
+	MaxEntryKey   = 128    // bytes of an entry's key
+	MaxMeta       = 256    // bytes of an entry's metadata
+	MaxMerge      = 10_000 // entries of one Merge
+	MaxPage       = 1_000  // entries of one Page, Around or Scores
+	MaxGeneration = 64     // bytes of a generation
+	MaxSource     = 128    // bytes of a batch's source
+)
+
+// Boards keeps leaderboards: entries (key, score) in a total order that is the same on every
+// engine: score, then sequence, then key in byte order. The sequence is a counter of the
+// board, taken under the board's lock and raised when an entry is created or its score
+// changes: who reached a score first stays above, and no clock is involved.
+//
+// Ranks are exact at any depth and start at 1.
+type Boards interface {
+	// Create makes the board, or does nothing when it exists, and returns the board as it is
+	// (its own generation, not the caller's, when it existed). A board that exists with the
+	// other order answers ErrInvalid.
+	Create(ctx context.Context, board string, spec BoardSpec) (BoardInfo, error)
+
+	// Merge applies the batch, atomically per batch, and returns one Change per entry, in
+	// order. A sealed board answers ErrSealed, a missing one ErrNoBoard; nothing is applied.
+	Merge(ctx context.Context, board string, batch Batch) ([]Change, error)
+
+	// Page returns the standings from offset (0 is the best) on, at most limit of them, all
+	// of one state of the board.
+	Page(ctx context.Context, board string, offset int64, limit int) (Page, error)
+
+	// Standing returns the exact standing of key; ok is false when it has no entry.
+	Standing(ctx context.Context, board, key string) (s Standing, ok bool, err error)
+
+	// Around returns the standings around key: n above, itself, n below, clamped at both
+	// ends. Without an entry the page has no entries (Total is still right).
+	Around(ctx context.Context, board, key string, n int) (Page, error)
+
+	// Scores returns the stored entries of the keys that have one.
+	Scores(ctx context.Context, board string, keys ...string) (map[string]Entry, error)
+
+	// Remove deletes entries and returns how many there were. A sealed board answers ErrSealed.
+	Remove(ctx context.Context, board string, keys ...string) (int, error)
+
+	// Seal ends all writes to the board, for ever, and returns its final state. When Seal has
+	// answered, no Merge that was in flight can still change the board. Again is the same.
+	Seal(ctx context.Context, board string) (BoardInfo, error)
+
+	// Info returns the board as it is, or ErrNoBoard.
+	Info(ctx context.Context, board string) (BoardInfo, error)
+
+	// List returns the names of boards with the prefix, in byte order, after the name after,
+	// at most limit (≤ MaxPage).
+	List(ctx context.Context, prefix, after string, limit int) ([]string, error)
+
+	// Drop deletes the board with all its entries. A missing board is done.
+	Drop(ctx context.Context, board string) error
+
+	// Close waits for the calls in flight and frees the engine.
+	Close(ctx context.Context) error
+}
+
+// Order is which end of the scores is the best. It is fixed when a board is created.
+type Order uint8
+
+// The two orders.
+const (
+	Descending Order = iota + 1 // larger scores rank first
+	Ascending                   // smaller scores rank first (times)
+)
+
+// String is "descending" or "ascending".
+func (o Order) String() string {
+	switch o {
+	case Descending:
+		return "descending"
+	case Ascending:
+		return "ascending"
+	}
+	return "no order"
+}
+
+// Better tells whether score a ranks before score b.
+func (o Order) Better(a, b int64) bool {
+	if o == Ascending {
+		return a < b
+	}
+	return a > b
+}
+
+// BoardSpec is what a board is created with.
+type BoardSpec struct {
+	Order Order
+	// Generation is a random word of the creator. It names this life of the board: a board
+	// that lost its memory and was made anew has another.
+	Generation string
+}
+
+// BoardInfo is a board as it is.
+type BoardInfo struct {
+	Order      Order
+	Generation string
+	Count      int64  // entries
+	Sequence   uint64 // the last sequence given; it grows with every change and never goes back
+	Sealed     bool
+}
+
+// Rule is how Merge combines a new score with the stored one.
+type Rule uint8
+
+// The three rules.
+const (
+	Best Rule = iota + 1 // keep the better one; repeating is harmless
+	Last                 // keep the one with the higher Stamp; repeating is harmless
+	Sum                  // add; counted once per (Source, N)
+)
+
+// String is "best", "last" or "sum".
+func (r Rule) String() string {
+	switch r {
+	case Best:
+		return "best"
+	case Last:
+		return "last"
+	case Sum:
+		return "sum"
+	}
+	return "no rule"
+}
+
+// Batch is what one Merge applies. A key appears in it once.
+type Batch struct {
+	Rule    Rule
+	Entries []Submission
+	// Source and N (Sum only) name the batch: a board keeps the last N per Source and skips a
+	// batch whose N it has, answering as if nothing changed. A batch whose outcome is unknown
+	// is sent again verbatim before any newer one. N starts at 1.
+	Source string
+	N      uint64
+}
+
+// Stamp orders the writes of one key under [Last]: (epoch, revision) of the profile.
+type Stamp struct {
+	Epoch, Revision uint64
+}
+
+// After tells whether s is newer than t.
+func (s Stamp) After(t Stamp) bool {
+	return s.Epoch > t.Epoch || s.Epoch == t.Epoch && s.Revision > t.Revision
+}
+
+// Effect is what Merge did with one entry.
+type Effect uint8
+
+// The effects.
+const (
+	Kept     Effect = iota + 1 // nothing changed: the stored score is as good, newer, or already counted
+	Created                    // the key had no entry
+	Changed                    // the score changed, and with it the sequence
+	Overflow                   // Sum left the range of int64; nothing changed
+)
+
+// Change is what Merge did with one entry.
+type Change struct {
+	Effect Effect
+	Old    int64 // the score before; 0 when Created
+	New    int64 // the score now
+}
+
+// Entry is a stored entry.
+type Entry struct {
+	Key      string
+	Score    int64
+	Sequence uint64 // when the score was reached, in the board's own count
+	Meta     []byte // nil when none; replaced only together with the score
+}
+
+// Standing is an entry with its rank, 1 for the best.
+type Standing struct {
+	Entry
+	Rank int64
+}
+
+// Page is a slice of a board in its order, all of one state of the board.
+type Page struct {
+	Entries []Standing
+	Total   int64
+	Info    BoardInfo
+}
+
+// Submission is one entry of a [Batch].
+type Submission struct {
+	Key   string
+	Score int64
+	Stamp Stamp  // Last only
+	Meta  []byte // at most MaxMeta bytes; stored when the score is
+}

@@ -1,0 +1,73 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Parts are the drivers a [Store] is made of. One engine may play several parts.
+type Parts struct {
+	Durable Records // profiles, results, receipts: what must not be lost
+	Fast    Records // beats, notes, journal. Default: Durable
+	Boards  Boards
+	Bus     Bus
+}
+
+// Store is what a fleet shares, as everybody but a driver's author sees it: the four parts,
+// each behind the same checks (limits, well-formed keys, one write per key).
+type Store struct {
+	durable, fast Records
+	boards        Boards
+	bus           Bus
+	closers       []func(context.Context) error
+}
+
+// New puts a store together. It fails when a part is missing.
+func New(p Parts) (*Store, error) {
+	if p.Durable == nil || p.Boards == nil || p.Bus == nil {
+		return nil, errors.New("store: Durable, Boards and Bus are needed")
+	}
+	s := &Store{
+		durable: checkedRecords{p.Durable},
+		boards:  checkedBoards{p.Boards},
+		bus:     checkedBus{p.Bus},
+		closers: []func(context.Context) error{p.Bus.Close, p.Boards.Close},
+	}
+	s.fast = s.durable
+	if p.Fast != nil && p.Fast != p.Durable {
+		s.fast = checkedRecords{p.Fast}
+		s.closers = append(s.closers, p.Fast.Close)
+	}
+	s.closers = append(s.closers, p.Durable.Close)
+	return s, nil
+}
+
+// Durable is where profiles and results live.
+func (s *Store) Durable() Records { return s.durable }
+
+// Fast is where beats, notes and the journal live. It may be the durable one.
+func (s *Store) Fast() Records { return s.fast }
+
+// OneRecords tells that Durable and Fast are the same, so that one Tx can span both.
+func (s *Store) OneRecords() bool { return s.fast == s.durable }
+
+// Boards is where leaderboards live.
+func (s *Store) Boards() Boards { return s.boards }
+
+// Bus carries messages between nodes.
+func (s *Store) Bus() Bus { return s.bus }
+
+// Close closes the bus, the boards, the fast records and the durable ones, in this order,
+// and returns all that went wrong. A driver that plays several parts is closed several
+// times, and takes that.
+func (s *Store) Close(ctx context.Context) error {
+	errs := make([]error, 0, len(s.closers))
+	for _, c := range s.closers {
+		errs = append(errs, c(ctx))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("store: close: %w", err)
+	}
+	return nil
+}
