@@ -1,0 +1,194 @@
+package storetest
+
+import (
+	"bytes"
+	"math/big"
+	"slices"
+
+	"github.com/shoalworks/shoal/store"
+)
+
+// ModelBoard is the contract of one board in its most naive form: a list that is sorted
+// whole whenever somebody asks. Tests compare drivers, caches and queues with it. It is not
+// safe for use from many goroutines.
+type ModelBoard struct {
+	order    store.Order
+	sealed   bool
+	sequence uint64
+	entries  []modelEntry // in no order
+	sources  map[string]uint64
+}
+
+type modelEntry struct {
+	store.Entry
+	stamp store.Stamp
+}
+
+// NewModelBoard makes an empty board of the order.
+func NewModelBoard(order store.Order) *ModelBoard {
+	return &ModelBoard{order: order, sources: make(map[string]uint64)}
+}
+
+// Merge is what store.Boards.Merge does and answers. Sequences count up from 1 by one.
+func (m *ModelBoard) Merge(batch store.Batch) ([]store.Change, error) {
+	if m.sealed {
+		return nil, store.ErrSealed
+	}
+	counted := batch.Rule == store.Sum && batch.N <= m.sources[batch.Source]
+	if batch.Rule == store.Sum && !counted {
+		m.sources[batch.Source] = batch.N
+	}
+	changes := make([]store.Change, len(batch.Entries))
+	for i, s := range batch.Entries {
+		if counted {
+			changes[i] = m.kept(s.Key)
+			continue
+		}
+		changes[i] = m.submit(batch.Rule, s)
+	}
+	return changes, nil
+}
+
+func (m *ModelBoard) kept(key string) store.Change {
+	if e := m.find(key); e != nil {
+		return store.Change{Effect: store.Kept, Old: e.Score, New: e.Score}
+	}
+	return store.Change{Effect: store.Kept}
+}
+
+func (m *ModelBoard) submit(rule store.Rule, s store.Submission) store.Change {
+	e := m.find(s.Key)
+	if e == nil {
+		m.sequence++
+		created := modelEntry{Entry: store.Entry{Key: s.Key, Score: s.Score, Sequence: m.sequence, Meta: meta(s)}}
+		if rule == store.Last {
+			created.stamp = s.Stamp
+		}
+		m.entries = append(m.entries, created)
+		return store.Change{Effect: store.Created, New: s.Score}
+	}
+	score, old := e.Score, e.Score
+	switch rule {
+	case store.Best:
+		if m.order.Better(s.Score, score) {
+			score = s.Score
+		}
+	case store.Last:
+		if s.Stamp.After(e.stamp) {
+			score, e.stamp = s.Score, s.Stamp
+		}
+	case store.Sum:
+		sum := new(big.Int).Add(big.NewInt(score), big.NewInt(s.Score))
+		if !sum.IsInt64() {
+			return store.Change{Effect: store.Overflow, Old: old, New: old}
+		}
+		score = sum.Int64()
+	}
+	if score == old {
+		return store.Change{Effect: store.Kept, Old: old, New: old}
+	}
+	m.sequence++
+	e.Score, e.Sequence, e.Meta = score, m.sequence, meta(s)
+	return store.Change{Effect: store.Changed, Old: old, New: score}
+}
+
+// meta is the metadata as it is stored: nil when none.
+func meta(s store.Submission) []byte {
+	if len(s.Meta) == 0 {
+		return nil
+	}
+	return bytes.Clone(s.Meta)
+}
+
+func (m *ModelBoard) find(key string) *modelEntry {
+	for i := range m.entries {
+		if m.entries[i].Key == key {
+			return &m.entries[i]
+		}
+	}
+	return nil
+}
+
+// Remove is what store.Boards.Remove does and answers.
+func (m *ModelBoard) Remove(keys ...string) (int, error) {
+	if m.sealed {
+		return 0, store.ErrSealed
+	}
+	before := len(m.entries)
+	m.entries = slices.DeleteFunc(m.entries, func(e modelEntry) bool { return slices.Contains(keys, e.Key) })
+	if len(m.entries) < before {
+		m.sequence++
+	}
+	return before - len(m.entries), nil
+}
+
+// Seal is what store.Boards.Seal does and answers, but for the generation.
+func (m *ModelBoard) Seal() store.BoardInfo {
+	m.sealed = true
+	return m.Info()
+}
+
+// Info is what store.Boards.Info answers, but for the generation.
+func (m *ModelBoard) Info() store.BoardInfo {
+	return store.BoardInfo{Order: m.order, Count: int64(len(m.entries)), Sequence: m.sequence, Sealed: m.sealed}
+}
+
+// Standings is the whole board in its order.
+func (m *ModelBoard) Standings() []store.Standing {
+	sorted := slices.Clone(m.entries)
+	slices.SortFunc(sorted, func(a, b modelEntry) int { return compareEntries(m.order, a.Entry, b.Entry) })
+	all := make([]store.Standing, len(sorted))
+	for i, e := range sorted {
+		e.Meta = bytes.Clone(e.Meta)
+		all[i] = store.Standing{Entry: e.Entry, Rank: int64(i) + 1}
+	}
+	return all
+}
+
+// compareEntries is the total order of a board: score, then sequence, then key.
+func compareEntries(order store.Order, a, b store.Entry) int {
+	switch {
+	case order.Better(a.Score, b.Score):
+		return -1
+	case order.Better(b.Score, a.Score):
+		return 1
+	case a.Sequence != b.Sequence:
+		if a.Sequence < b.Sequence {
+			return -1
+		}
+		return 1
+	case a.Key < b.Key:
+		return -1
+	case a.Key > b.Key:
+		return 1
+	}
+	return 0
+}
+
+// Page is what store.Boards.Page answers, but for the generation.
+func (m *ModelBoard) Page(offset int64, limit int) store.Page {
+	all := m.Standings()
+	first := min(offset, int64(len(all)))
+	last := min(first+int64(limit), int64(len(all)))
+	return store.Page{Entries: all[first:last], Total: int64(len(all)), Info: m.Info()}
+}
+
+// Standing is what store.Boards.Standing answers.
+func (m *ModelBoard) Standing(key string) (s store.Standing, ok bool) {
+	for _, s := range m.Standings() {
+		if s.Key == key {
+			return s, true
+		}
+	}
+	return store.Standing{}, false
+}
+
+// Around is what store.Boards.Around answers, but for the generation.
+func (m *ModelBoard) Around(key string, n int) store.Page {
+	s, found := m.Standing(key)
+	if !found {
+		return m.Page(0, 0)
+	}
+	first := max(0, s.Rank-1-int64(n))
+	return m.Page(first, int(s.Rank-first)+n)
+}
