@@ -1,0 +1,162 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/shoalworks/shoal/clock"
+	"github.com/shoalworks/shoal/store"
+)
+
+// errForeignBeat tells that somebody else's beat stands under this node's id.
+var errForeignBeat = errors.New("node: foreign beat")
+
+func (n *Node) beatKey() string { return beatPrefix + n.id }
+
+// firstBeat beats until one has landed or ctx ends.
+func (n *Node) firstBeat(ctx context.Context) error {
+	for {
+		err := n.beatOnce(ctx, false)
+		if err == nil || errors.Is(err, errForeignBeat) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return errors.Join(context.Cause(ctx), err)
+		}
+		if store.OutcomeOf(err) != store.Unknown {
+			return err
+		}
+		if err := clock.Sleep(ctx, n.opts.Clock, n.opts.Beat); err != nil {
+			return err
+		}
+	}
+}
+
+// beat is one step of the beat lane: a call of its own, never together with others.
+func (n *Node) beat(ctx context.Context) error {
+	err := n.beatOnce(ctx, false)
+	if errors.Is(err, errForeignBeat) {
+		n.fail(ctx, err)
+		return errStopped
+	}
+	if err != nil {
+		n.opts.Logger.WarnContext(ctx, "beat did not land", "node", n.id, "err", err)
+	}
+	return err
+}
+
+// beatOnce sends one beat, conditional on the last one, and reads back what a conflict or a
+// lost answer leaves open.
+func (n *Node) beatOnce(ctx context.Context, closed bool) error {
+	n.mu.Lock()
+	p := n.mu.pulse
+	n.mu.beats++
+	form := beatForm{Format: beatFormat, ID: n.id, Name: n.opts.Name, N: n.mu.beats, Closed: closed}
+	n.mu.Unlock()
+	form.Started = n.started()
+
+	b := sentBeat{version: n.NewVersion(), sent: n.opts.Clock.Now()}
+	err := n.st.Fast().Commit(ctx, store.Tx{{
+		Key: n.beatKey(), Op: store.Put, Value: form.encode(), If: store.Is(p.version), Version: b.version,
+	}})[0]
+	switch {
+	case err == nil:
+		n.landed(b)
+		return nil
+	case store.OutcomeOf(err) == store.Unknown:
+		n.mu.Lock()
+		n.mu.pulse = n.mu.pulse.sentUnknown(b)
+		n.mu.Unlock()
+		return fmt.Errorf("node: beat: %w", err)
+	case errors.Is(err, store.ErrConflict):
+		return n.adoptBeat(ctx)
+	}
+	return fmt.Errorf("node: beat: %w", err)
+}
+
+// adoptBeat reads the own beat after a conflict: an earlier one whose answer was lost, none
+// (the store forgot: the next one is Absent), or somebody else's.
+func (n *Node) adoptBeat(ctx context.Context) error {
+	recs, err := n.st.Fast().Get(ctx, n.beatKey())
+	if err != nil {
+		return fmt.Errorf("node: beat: %w", err)
+	}
+	n.mu.Lock()
+	own, mine := n.mu.pulse.own(recs[0].Version)
+	if recs[0].Missing() {
+		n.mu.pulse = n.mu.pulse.forgotten()
+	}
+	n.mu.Unlock()
+	switch {
+	case recs[0].Missing():
+		return fmt.Errorf("node: beat: the store has forgotten it: %w", store.ErrConflict)
+	case mine:
+		n.landed(own)
+		return nil
+	}
+	return fmt.Errorf("%w: %s holds version %v", errForeignBeat, n.beatKey(), recs[0].Version)
+}
+
+func (n *Node) landed(b sentBeat) {
+	now := n.opts.Clock.Now()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.mu.pulse = n.mu.pulse.landedBeat(b, now, n.opts.Beat)
+}
+
+// started is when this node started, in fleet time, kept from the first estimate.
+func (n *Node) started() time.Time {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.mu.started.IsZero() {
+		n.mu.started, _ = n.mu.estimate.at(n.opts.Clock.Now())
+	}
+	return n.mu.started
+}
+
+// Look reads the beat of holder together with the node's own, in one call. A failed read is
+// an error, and proves nothing.
+func (n *Node) Look(ctx context.Context, holder string) (Look, error) {
+	keys := []string{beatPrefix + holder}
+	if holder != n.id {
+		keys = append(keys, n.beatKey())
+	}
+	n.mu.Lock()
+	before := n.mu.pulse
+	n.mu.Unlock()
+	sent := n.opts.Clock.Now()
+	recs, err := n.st.Fast().Get(ctx, keys...)
+	if err != nil {
+		return Look{}, fmt.Errorf("node: look at %s: %w", holder, err)
+	}
+	answered := n.opts.Clock.Now()
+	theirs, own := recs[0], recs[len(recs)-1]
+	look := Look{At: answered, MayJudge: n.calibrate(ctx, before, own, sent, answered)}
+	if theirs.Missing() {
+		return look, nil
+	}
+	look.Present, look.Version, look.Age = true, theirs.Version, theirs.Age
+	if b, err := decodeBeat(theirs.Value); err == nil {
+		look.Closed = b.Closed
+	}
+	return look, nil
+}
+
+// calibrate decides whether this look may be judged by. The own beat may have moved while
+// the look was under way: then it fits the pulse before or the pulse after.
+func (n *Node) calibrate(ctx context.Context, before pulse, own store.Record, sent, answered time.Time) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	may, moved := n.mu.pulse.mayJudge(own, sent, answered, n.opts.Beat)
+	if !may && !moved && before.version == own.Version && before.version != n.mu.pulse.version {
+		before.blocked = n.mu.pulse.blocked
+		may, moved = before.mayJudge(own, sent, answered, n.opts.Beat)
+	}
+	if moved {
+		n.mu.pulse.blocked = answered.Add(n.opts.DeadAfter)
+		n.opts.Logger.WarnContext(ctx, "the store's clock has moved: judging nobody", "node", n.id, "ownAge", own.Age, "for", n.opts.DeadAfter)
+	}
+	return may
+}
