@@ -21,12 +21,25 @@ func checkText(field, s string, limit int) error {
 	if len(s) > limit {
 		return &InvalidError{Field: field, Problem: fmt.Sprintf("at most %d bytes, got %d", limit, len(s))}
 	}
-	for i := range len(s) {
-		if s[i] <= ' ' || s[i] > '~' {
-			return &InvalidError{Field: field, Problem: fmt.Sprintf("printable ASCII without space expected, got byte 0x%02x at %d", s[i], i)}
-		}
+	if i := unprintable(s); i >= 0 {
+		return &InvalidError{Field: field, Problem: fmt.Sprintf("printable ASCII without space expected, got byte 0x%02x at %d", s[i], i)}
 	}
 	return nil
+}
+
+// fine tells that checkText has nothing to say, without naming a field: the fast path of lists.
+func fine(s string, limit int) bool {
+	return s != "" && len(s) <= limit && unprintable(s) < 0
+}
+
+// unprintable is the index of the first byte that is not printable ASCII, or -1.
+func unprintable(s string) int {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] > '~' {
+			return i
+		}
+	}
+	return -1
 }
 
 func checkKeys(field string, keys []string, limit int) error {
@@ -34,8 +47,8 @@ func checkKeys(field string, keys []string, limit int) error {
 		return &InvalidError{Field: field, Problem: fmt.Sprintf("at most %d keys, got %d", limit, len(keys)), Large: true}
 	}
 	for i, key := range keys {
-		if err := checkText(fmt.Sprintf("%s[%d]", field, i), key, MaxKey); err != nil {
-			return err
+		if !fine(key, MaxKey) {
+			return checkText(fmt.Sprintf("%s[%d]", field, i), key, MaxKey)
 		}
 	}
 	if d := duplicate(keys); d >= 0 {
@@ -116,8 +129,8 @@ func claimKeys(i int, tx Tx, seen map[string]struct{}) error {
 
 // problem tells what is wrong with the write by itself; large when it is only too big.
 func (w Write) problem() (problem string, large bool) {
-	if err := checkText("key", w.Key, MaxKey); err != nil {
-		return err.Error(), false
+	if !fine(w.Key, MaxKey) {
+		return checkText("key", w.Key, MaxKey).Error(), false
 	}
 	switch w.Op {
 	case Put:
@@ -165,8 +178,8 @@ func checkEntryKeys(keys []string) error {
 		return err
 	}
 	for i, key := range keys {
-		if err := checkEntryKey(fmt.Sprintf("keys[%d]", i), key); err != nil {
-			return err
+		if !fine(key, MaxEntryKey) {
+			return checkEntryKey(fmt.Sprintf("keys[%d]", i), key)
 		}
 	}
 	return nil
@@ -190,8 +203,8 @@ func checkBatch(b Batch) error {
 	keys := make([]string, len(b.Entries))
 	for i, e := range b.Entries {
 		keys[i] = e.Key
-		if err := checkEntryKey(fmt.Sprintf("entries[%d].key", i), e.Key); err != nil {
-			return err
+		if !fine(e.Key, MaxEntryKey) {
+			return checkEntryKey(fmt.Sprintf("entries[%d].key", i), e.Key)
 		}
 		if len(e.Meta) > MaxMeta {
 			return &InvalidError{Field: fmt.Sprintf("entries[%d].meta", i), Problem: fmt.Sprintf("at most %d bytes, got %d", MaxMeta, len(e.Meta)), Large: true}
