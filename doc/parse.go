@@ -3,8 +3,10 @@ package doc
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -195,7 +197,7 @@ func (p *parser) locate(err error) error {
 		return &SyntaxError{
 			Offset: syntactic.ByteOffset,
 			Path:   pathOf(syntactic.JSONPointer),
-			Err:    syntactic.Err,
+			Err:    textual(syntactic.Err),
 		}
 	}
 	if errors.Is(err, io.EOF) {
@@ -207,6 +209,19 @@ func (p *parser) locate(err error) error {
 		at.Offset, at.Path, at.Err = twice.at, at.Path.Append(twice.name), ErrDuplicate
 	}
 	return at
+}
+
+// textual gives the sentinel to what the package jsontext says of bad characters;
+// it has no sentinel of its own for that.
+func textual(err error) error {
+	switch what := err.Error(); {
+	case what == ErrUTF8.Error():
+		return ErrUTF8
+	case strings.Contains(what, "UTF-8"), strings.Contains(what, "surrogate"):
+		return fmt.Errorf("%w: %w", ErrUTF8, err)
+	default:
+		return err
+	}
 }
 
 func pathOf(pointer jsontext.Pointer) Path {
