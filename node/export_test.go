@@ -1,0 +1,43 @@
+package node
+
+import (
+	"time"
+
+	"github.com/shoalworks/shoal/store"
+)
+
+// Pulse opens the pure rules of the own beats to the tests.
+type Pulse struct{ p pulse }
+
+func (p Pulse) Landed(v store.Version, sent, acked time.Time, beat time.Duration) Pulse {
+	return Pulse{p.p.landedBeat(sentBeat{v, sent}, acked, beat)}
+}
+
+func (p Pulse) SentUnknown(v store.Version, sent time.Time) Pulse {
+	return Pulse{p.p.sentUnknown(sentBeat{v, sent})}
+}
+
+func (p Pulse) Forgotten() Pulse { return Pulse{p.p.forgotten()} }
+
+func (p Pulse) Own(v store.Version) bool {
+	_, ok := p.p.own(v)
+	return ok
+}
+
+func (p Pulse) MayJudge(own store.Record, sent, answered time.Time, beat time.Duration) (may, moved bool) {
+	return p.p.mayJudge(own, sent, answered, beat)
+}
+
+func (p Pulse) Suspect(now time.Time, beat, deadAfter time.Duration) bool {
+	return p.p.suspect(now, beat, deadAfter)
+}
+
+// EstimateAt is fleet time at now, from one round trip.
+func EstimateAt(sent, answered, storeTime, now time.Time) (time.Time, bool) {
+	return estimateFrom(sent, answered, storeTime).at(now)
+}
+
+// NextTick opens the grid of the loops.
+func NextTick(last, now time.Time, period time.Duration) time.Time {
+	return nextTick(last, now, period)
+}

@@ -1,0 +1,166 @@
+package node_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/shoalworks/shoal/node"
+	"github.com/shoalworks/shoal/store"
+)
+
+var rules = node.Rules{DeadAfter: 4 * time.Second, LeaseTimeout: 300 * time.Second}
+
+func at(d time.Duration) time.Time { return time.Unix(1_800_000_000, 0).Add(d) }
+
+// look is a look at d that may judge and saw version v (0: none) of the given age.
+func look(d time.Duration, v store.Version, age time.Duration) node.Look {
+	return node.Look{At: at(d), MayJudge: true, Present: v != 0, Version: v, Age: age}
+}
+
+func TestJudge(t *testing.T) {
+	beating, fallback := node.Held{Beating: true, Age: time.Hour}, node.Held{Age: 10 * time.Second}
+	blind := look(0, 7, time.Hour)
+	blind.MayJudge = false
+	closed := look(0, 7, 0)
+	closed.Closed = true
+	for _, c := range []struct {
+		what          string
+		held          node.Held
+		first, latest node.Look
+		want          node.Verdict
+		evidence      node.Evidence
+	}{
+		{"young beat", beating, look(0, 7, time.Second), look(0, 7, time.Second), node.Alive, ""},
+		{"beat exactly at the limit", beating, look(0, 7, 4*time.Second), look(0, 7, 4*time.Second), node.Alive, ""},
+		{"old beat", beating, look(0, 7, 4001*time.Millisecond), look(0, 7, 4001*time.Millisecond), node.Dead, node.EvidenceAge},
+		{"old beat, but the looker may not judge", beating, blind, blind, node.Undecided, ""},
+		{"closed", beating, closed, closed, node.Dead, node.EvidenceClosed},
+		{"closed counts without a vouching record", fallback, closed, closed, node.Dead, node.EvidenceClosed},
+		{"missing once", beating, look(0, 0, 0), look(0, 0, 0), node.Undecided, ""},
+		{"missing twice, too soon", beating, look(0, 0, 0), look(3*time.Second, 0, 0), node.Undecided, ""},
+		{"missing twice", beating, look(0, 0, 0), look(4*time.Second, 0, 0), node.Dead, node.EvidenceAbsent},
+		{"unmoved with a store clock that stands still", beating, look(0, 7, 0), look(4*time.Second, 7, 0), node.Dead, node.EvidenceUnmoved},
+		{"moved in between", beating, look(0, 6, 0), look(4*time.Second, 7, 0), node.Alive, ""},
+		{"came back in between", beating, look(0, 0, 0), look(9*time.Second, 7, 0), node.Alive, ""},
+		{"vanished in between", beating, look(0, 7, 0), look(9*time.Second, 0, 0), node.Undecided, ""},
+		{"not beating: an old beat is no evidence", fallback, look(0, 7, time.Hour), look(9*time.Second, 7, time.Hour), node.Undecided, ""},
+		{"not beating: a missing beat is no evidence", fallback, look(0, 0, 0), look(9*time.Second, 0, 0), node.Undecided, ""},
+		{"not beating, lease run out", node.Held{Age: 301 * time.Second}, look(0, 0, 0), look(0, 0, 0), node.Dead, node.EvidenceLease},
+		{"beating: the record's age is no evidence", beating, look(0, 7, 0), look(0, 7, 0), node.Alive, ""},
+	} {
+		if got, evidence := node.Judge(c.held, c.first, c.latest, rules); got != c.want || evidence != c.evidence {
+			t.Errorf("%s: %v %q, want %v %q", c.what, got, evidence, c.want, c.evidence)
+		}
+	}
+}
+
+func TestFirstLookStaysWhileNothingMoves(t *testing.T) {
+	a, b, c := look(0, 7, 0), look(time.Second, 7, 0), look(2*time.Second, 8, 0)
+	if got := node.FirstLook(node.Look{}, a); got != a {
+		t.Errorf("without a first look: %v", got)
+	}
+	if got := node.FirstLook(a, b); got != a {
+		t.Errorf("unmoved: %v, want the first", got)
+	}
+	if got := node.FirstLook(a, c); got != c {
+		t.Errorf("moved: %v, want the latest", got)
+	}
+}
+
+const beat = time.Second
+
+// judgeSoundly is a pulse of beats at -3, -2, -1 and 0 s, each answered after 10 ms.
+func steadyPulse() node.Pulse {
+	var p node.Pulse
+	for i := -3; i <= 0; i++ {
+		sent := at(time.Duration(i) * beat)
+		p = p.Landed(store.Version(10+i), sent, sent.Add(10*time.Millisecond), beat)
+	}
+	return p
+}
+
+func own(v store.Version, age time.Duration) store.Record {
+	return store.Record{Key: "node/me", Version: v, Age: age}
+}
+
+func TestMayJudge(t *testing.T) {
+	ms := time.Millisecond
+	fresh := node.Pulse{}.Landed(10, at(0), at(10*ms), beat)
+	gap := steadyPulse().Landed(11, at(1600*ms), at(1610*ms), beat)
+	for _, c := range []struct {
+		what           string
+		pulse          node.Pulse
+		own            store.Record
+		sent, answered time.Duration
+		may, moved     bool
+	}{
+		{"steady", steadyPulse(), own(10, 300*ms), 300 * ms, 310 * ms, true, false},
+		{"no beat yet", node.Pulse{}, own(0, 0), 300 * ms, 310 * ms, false, false},
+		{"own beat not seen", steadyPulse(), own(0, 0), 300 * ms, 310 * ms, false, false},
+		{"an older own beat seen (replica, failover)", steadyPulse(), own(9, 1300*ms), 300 * ms, 310 * ms, false, false},
+		{"just started", fresh, own(10, 300*ms), 300 * ms, 310 * ms, false, false},
+		{"run shorter than 1.5 beats", fresh.Landed(11, at(beat), at(beat+10*ms), beat), own(11, 300*ms), 1300 * ms, 1310 * ms, false, false},
+		{"run of 1.5 beats", fresh.Landed(11, at(beat), at(beat+10*ms), beat), own(11, 500*ms), 1500 * ms, 1510 * ms, true, false},
+		{"a gap begins a new run", gap, own(11, 300*ms), 1900 * ms, 1910 * ms, false, false},
+		{"last beat too long ago", steadyPulse(), own(10, 1600*ms), 1600 * ms, 1610 * ms, false, false},
+		{"store clock a minute ahead", steadyPulse(), own(10, 60*time.Second), 300 * ms, 310 * ms, false, true},
+		{"store clock 0.6 beats ahead", steadyPulse(), own(10, 910*ms+10*ms), 300 * ms, 310 * ms, false, true},
+		{"store clock went back", steadyPulse(), own(10, 0), 900 * ms, 910 * ms, false, true},
+		{"within half a beat", steadyPulse(), own(10, 700*ms), 300 * ms, 310 * ms, true, false},
+		{"slept between sending and answer", steadyPulse(), own(10, 300*ms), 300 * ms, 61 * time.Second, false, false},
+	} {
+		may, moved := c.pulse.MayJudge(c.own, at(c.sent), at(c.answered), beat)
+		if may != c.may || moved != c.moved {
+			t.Errorf("%s: may %v moved %v, want %v %v", c.what, may, moved, c.may, c.moved)
+		}
+	}
+}
+
+func TestPulseKnowsItsOwnBeats(t *testing.T) {
+	p := steadyPulse().SentUnknown(20, at(beat)).SentUnknown(21, at(2*beat))
+	for v, want := range map[store.Version]bool{10: true, 20: true, 21: true, 9: false, 0: false} {
+		if p.Own(v) != want {
+			t.Errorf("version %d own: %v, want %v", v, !want, want)
+		}
+	}
+	if p = p.Landed(22, at(3*beat), at(3*beat), beat); p.Own(20) || !p.Own(22) {
+		t.Error("a landed beat fences the unknown ones before it")
+	}
+	if p = p.Forgotten(); p.Own(22) || !p.Suspect(at(3*beat), beat, 4*beat) {
+		t.Error("a forgotten beat is own no more, and the node suspect")
+	}
+}
+
+func TestSuspect(t *testing.T) {
+	p := steadyPulse()
+	if p.Suspect(at(2500*time.Millisecond), beat, 4*beat) {
+		t.Error("suspect at DeadAfter − 1.5 beats, want not yet")
+	}
+	if !p.Suspect(at(2501*time.Millisecond), beat, 4*beat) {
+		t.Error("not suspect after DeadAfter − 1.5 beats")
+	}
+}
+
+func TestEstimate(t *testing.T) {
+	storeTime := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+	got, fresh := node.EstimateAt(at(0), at(2*time.Second), storeTime, at(11*time.Second))
+	if want := storeTime.Add(10 * time.Second); !got.Equal(want) || !fresh {
+		t.Errorf("got %v fresh %v, want %v", got, fresh, want)
+	}
+	if _, fresh := node.EstimateAt(at(0), at(0), storeTime, at(61*time.Second)); fresh {
+		t.Error("an estimate of 61 s ago is fresh")
+	}
+}
+
+func TestNextTick(t *testing.T) {
+	for _, c := range []struct{ now, want time.Duration }{
+		{0, time.Second},
+		{200 * time.Millisecond, time.Second},
+		{time.Second, 2 * time.Second},
+		{61*time.Second + 1, 62 * time.Second},
+	} {
+		if got := node.NextTick(at(0), at(c.now), time.Second); !got.Equal(at(c.want)) {
+			t.Errorf("at %v: next %v, want %v", c.now, got.Sub(at(0)), c.want)
+		}
+	}
+}
