@@ -109,9 +109,9 @@ func TestNodeWhoseBeatsFailIsDeadAfterDeadAfter(t *testing.T) {
 		f := newFleet(t)
 		a, tamper := f.start(&node.Options{Name: "a"})
 		b, _ := f.start(&node.Options{Name: "b"})
-		time.Sleep(5 * time.Second)
+		time.Sleep(5500 * time.Millisecond)
 		tamper.set(func(store.Tx) (bool, error) { return false, store.ErrUnavailable })
-		time.Sleep(3600 * time.Millisecond)
+		time.Sleep(3400 * time.Millisecond)
 		if v, _ := judgeBy(t, b, a.ID(), 0); v != node.Alive {
 			t.Fatalf("before DeadAfter: %v", v)
 		}
@@ -122,7 +122,7 @@ func TestNodeWhoseBeatsFailIsDeadAfterDeadAfter(t *testing.T) {
 		if err != nil || look.MayJudge {
 			t.Errorf("a suspect node may judge (%v)", err)
 		}
-		time.Sleep(500 * time.Millisecond)
+		time.Sleep(300 * time.Millisecond)
 		if v, e := judgeBy(t, b, a.ID(), 0); v != node.Dead || e != node.EvidenceAge {
 			t.Fatalf("after DeadAfter: %v %q", v, e)
 		}
