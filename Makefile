@@ -1,0 +1,63 @@
+# Shoal's tasks. `make` alone lists them.
+
+GO       ?= go
+TOOL     := $(GO) tool -modfile=tools/go.mod
+PKG      ?= ./...
+FOR      ?= 90s
+FUZZTIME ?= 10s
+BENCH    ?= .
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: check
+check: fmt-check lint test generate-check ## everything CI runs: format, lint, tests with the race detector, generated code
+
+.PHONY: test
+test: ## all tests, with the race detector
+	$(GO) test -race -timeout 20m $(PKG)
+
+.PHONY: lint
+lint: ## static checks (pinned golangci-lint)
+	$(TOOL) golangci-lint run
+
+.PHONY: fmt
+fmt: ## format the tree
+	$(TOOL) golangci-lint fmt
+
+.PHONY: fmt-check
+fmt-check: ## fail when a file is not formatted
+	$(TOOL) golangci-lint fmt --diff
+
+.PHONY: build
+build: ## build bin/shoal
+	$(GO) build -trimpath -o bin/shoal ./cmd/shoal
+
+.PHONY: demo
+demo: ## three nodes and a few hundred players in one process; FOR=90s
+	$(GO) run ./cmd/shoal demo --for $(FOR)
+
+.PHONY: bench
+bench: ## all benchmarks; BENCH=regexp, PKG=./doc
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME
+	@$(GO) list ./... | while read -r p; do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
+
+.PHONY: sim
+sim: ## the fleet in virtual time: hand-overs, crashes and lost answers on fresh seeds; SEEDS=20
+	SHOAL_SIM_SEEDS=$(or $(SEEDS),20) $(GO) test -count=1 -run 'Sim|Random|Interleav' ./profile ./season ./board ./node
+
+.PHONY: generate
+generate: ## generate code from the .proto files
+	$(GO) generate ./proto/...
+
+.PHONY: generate-check
+generate-check: generate ## fail when generated code is not what the .proto files give
+	@git diff --exit-code -- proto server || { echo 'generated code is stale: run make generate and commit'; exit 1; }
