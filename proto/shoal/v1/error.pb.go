@@ -29,14 +29,14 @@ type ErrorDetail struct {
 	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Field is the request field that was refused, such as "entries[2].score"; empty when no
 	// single field is at fault.
-	Field string `protobuf:"bytes,2,opt,name=field,proto3" json:"field,omitempty"`
+	Field *string `protobuf:"bytes,2,opt,name=field,proto3,oneof" json:"field,omitempty"`
 	// Path is the place in the profile's document, a JSON Pointer, when there is one.
-	Path string `protobuf:"bytes,3,opt,name=path,proto3" json:"path,omitempty"`
+	Path *string `protobuf:"bytes,3,opt,name=path,proto3,oneof" json:"path,omitempty"`
 	// Outcome says what became of a write: "not_done" (nothing changed, and never will by this
 	// call) or "unknown" (it was applied, was not, or still will be: read before you repeat it).
-	Outcome string `protobuf:"bytes,4,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	Outcome *string `protobuf:"bytes,4,opt,name=outcome,proto3,oneof" json:"outcome,omitempty"`
 	// Advice says what the caller can do.
-	Advice        string `protobuf:"bytes,5,opt,name=advice,proto3" json:"advice,omitempty"`
+	Advice        *string `protobuf:"bytes,5,opt,name=advice,proto3,oneof" json:"advice,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -79,29 +79,29 @@ func (x *ErrorDetail) GetReason() string {
 }
 
 func (x *ErrorDetail) GetField() string {
-	if x != nil {
-		return x.Field
+	if x != nil && x.Field != nil {
+		return *x.Field
 	}
 	return ""
 }
 
 func (x *ErrorDetail) GetPath() string {
-	if x != nil {
-		return x.Path
+	if x != nil && x.Path != nil {
+		return *x.Path
 	}
 	return ""
 }
 
 func (x *ErrorDetail) GetOutcome() string {
-	if x != nil {
-		return x.Outcome
+	if x != nil && x.Outcome != nil {
+		return *x.Outcome
 	}
 	return ""
 }
 
 func (x *ErrorDetail) GetAdvice() string {
-	if x != nil {
-		return x.Advice
+	if x != nil && x.Advice != nil {
+		return *x.Advice
 	}
 	return ""
 }
@@ -110,13 +110,18 @@ var File_shoal_v1_error_proto protoreflect.FileDescriptor
 
 const file_shoal_v1_error_proto_rawDesc = "" +
 	"\n" +
-	"\x14shoal/v1/error.proto\x12\bshoal.v1\"\x81\x01\n" +
+	"\x14shoal/v1/error.proto\x12\bshoal.v1\"\xbf\x01\n" +
 	"\vErrorDetail\x12\x16\n" +
-	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x14\n" +
-	"\x05field\x18\x02 \x01(\tR\x05field\x12\x12\n" +
-	"\x04path\x18\x03 \x01(\tR\x04path\x12\x18\n" +
-	"\aoutcome\x18\x04 \x01(\tR\aoutcome\x12\x16\n" +
-	"\x06advice\x18\x05 \x01(\tR\x06adviceB4Z2github.com/shoalworks/shoal/proto/shoal/v1;shoalv1b\x06proto3"
+	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x19\n" +
+	"\x05field\x18\x02 \x01(\tH\x00R\x05field\x88\x01\x01\x12\x17\n" +
+	"\x04path\x18\x03 \x01(\tH\x01R\x04path\x88\x01\x01\x12\x1d\n" +
+	"\aoutcome\x18\x04 \x01(\tH\x02R\aoutcome\x88\x01\x01\x12\x1b\n" +
+	"\x06advice\x18\x05 \x01(\tH\x03R\x06advice\x88\x01\x01B\b\n" +
+	"\x06_fieldB\a\n" +
+	"\x05_pathB\n" +
+	"\n" +
+	"\b_outcomeB\t\n" +
+	"\a_adviceB4Z2github.com/shoalworks/shoal/proto/shoal/v1;shoalv1b\x06proto3"
 
 var (
 	file_shoal_v1_error_proto_rawDescOnce sync.Once
@@ -147,6 +152,7 @@ func file_shoal_v1_error_proto_init() {
 	if File_shoal_v1_error_proto != nil {
 		return
 	}
+	file_shoal_v1_error_proto_msgTypes[0].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

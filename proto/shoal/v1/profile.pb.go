@@ -209,10 +209,10 @@ type ProfileLoadResponse struct {
 	// open), "granted" (its holder handed it over), "takeover" (its holder was dead or
 	// unresponsive), "recovered" (this node had held it before).
 	How string `protobuf:"bytes,2,opt,name=how,proto3" json:"how,omitempty"`
-	// Evidence of a takeover: what proved the holder dead.
-	Evidence string `protobuf:"bytes,3,opt,name=evidence,proto3" json:"evidence,omitempty"`
-	// From is the node that had the profile open before; empty when nobody had.
-	From string `protobuf:"bytes,4,opt,name=from,proto3" json:"from,omitempty"`
+	// Evidence of a takeover: what proved the holder dead. Absent otherwise.
+	Evidence *string `protobuf:"bytes,3,opt,name=evidence,proto3,oneof" json:"evidence,omitempty"`
+	// From is the node that had the profile open before; absent when nobody had.
+	From *string `protobuf:"bytes,4,opt,name=from,proto3,oneof" json:"from,omitempty"`
 	// Waited is how long the load took.
 	Waited        *durationpb.Duration `protobuf:"bytes,5,opt,name=waited,proto3" json:"waited,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -264,15 +264,15 @@ func (x *ProfileLoadResponse) GetHow() string {
 }
 
 func (x *ProfileLoadResponse) GetEvidence() string {
-	if x != nil {
-		return x.Evidence
+	if x != nil && x.Evidence != nil {
+		return *x.Evidence
 	}
 	return ""
 }
 
 func (x *ProfileLoadResponse) GetFrom() string {
-	if x != nil {
-		return x.From
+	if x != nil && x.From != nil {
+		return *x.From
 	}
 	return ""
 }
@@ -341,8 +341,8 @@ type ProfileGetResponse struct {
 	Profile *Profile               `protobuf:"bytes,1,opt,name=profile,proto3" json:"profile,omitempty"`
 	// OpenHere says that this daemon holds the session and that the data is live.
 	OpenHere bool `protobuf:"varint,2,opt,name=open_here,json=openHere,proto3" json:"open_here,omitempty"`
-	// Holder is the id of the node that has the profile open; empty when nobody has.
-	Holder        string `protobuf:"bytes,3,opt,name=holder,proto3" json:"holder,omitempty"`
+	// Holder is the id of the node that has the profile open; absent when nobody has.
+	Holder        *string `protobuf:"bytes,3,opt,name=holder,proto3,oneof" json:"holder,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -392,8 +392,8 @@ func (x *ProfileGetResponse) GetOpenHere() bool {
 }
 
 func (x *ProfileGetResponse) GetHolder() string {
-	if x != nil {
-		return x.Holder
+	if x != nil && x.Holder != nil {
+		return *x.Holder
 	}
 	return ""
 }
@@ -888,20 +888,23 @@ const file_shoal_v1_profile_proto_rawDesc = "" +
 	"\x05quiet\x18\x04 \x01(\bR\x05quiet\x12-\n" +
 	"\x04wait\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12:\n" +
 	"\vsteal_after\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\n" +
-	"stealAfter\"\xb7\x01\n" +
+	"stealAfter\"\xd7\x01\n" +
 	"\x13ProfileLoadResponse\x12+\n" +
 	"\aprofile\x18\x01 \x01(\v2\x11.shoal.v1.ProfileR\aprofile\x12\x10\n" +
-	"\x03how\x18\x02 \x01(\tR\x03how\x12\x1a\n" +
-	"\bevidence\x18\x03 \x01(\tR\bevidence\x12\x12\n" +
-	"\x04from\x18\x04 \x01(\tR\x04from\x121\n" +
-	"\x06waited\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x06waited\"7\n" +
+	"\x03how\x18\x02 \x01(\tR\x03how\x12\x1f\n" +
+	"\bevidence\x18\x03 \x01(\tH\x00R\bevidence\x88\x01\x01\x12\x17\n" +
+	"\x04from\x18\x04 \x01(\tH\x01R\x04from\x88\x01\x01\x121\n" +
+	"\x06waited\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x06waitedB\v\n" +
+	"\t_evidenceB\a\n" +
+	"\x05_from\"7\n" +
 	"\x11ProfileGetRequest\x12\x10\n" +
 	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
-	"\x03key\x18\x02 \x01(\tR\x03key\"v\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\"\x86\x01\n" +
 	"\x12ProfileGetResponse\x12+\n" +
 	"\aprofile\x18\x01 \x01(\v2\x11.shoal.v1.ProfileR\aprofile\x12\x1b\n" +
-	"\topen_here\x18\x02 \x01(\bR\bopenHere\x12\x16\n" +
-	"\x06holder\x18\x03 \x01(\tR\x06holder\"\xaf\x01\n" +
+	"\topen_here\x18\x02 \x01(\bR\bopenHere\x12\x1b\n" +
+	"\x06holder\x18\x03 \x01(\tH\x00R\x06holder\x88\x01\x01B\t\n" +
+	"\a_holder\"\xaf\x01\n" +
 	"\x16ProfileTransactRequest\x12\x10\n" +
 	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x16\n" +
@@ -1004,6 +1007,8 @@ func file_shoal_v1_profile_proto_init() {
 		return
 	}
 	file_shoal_v1_annotations_proto_init()
+	file_shoal_v1_profile_proto_msgTypes[2].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[4].OneofWrappers = []any{}
 	file_shoal_v1_profile_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
