@@ -68,6 +68,11 @@ func (op *Op) checkDepth(v Value) error {
 		depth++
 	case OpSet, OpIncrement, OpAppend, OpMerge, OpCompareAndSet:
 	}
+	return checkDepth(v, depth)
+}
+
+// checkDepth refuses depth levels in what is made of v.
+func checkDepth(v Value, depth int) error {
 	if depth > max(DefaultMaxDepth, v.Depth()) {
 		return fmt.Errorf("%w: %d levels", ErrTooDeep, depth)
 	}
@@ -87,7 +92,8 @@ func (op *Op) expect(now Value, found bool) error {
 	return nil
 }
 
-// parents says what becomes of members that are missing on the way.
+// parents says what becomes of members that are missing on the way, and whether
+// "-" may add an item to a list.
 type parents bool
 
 const (
@@ -160,7 +166,7 @@ func (o *owner) fresh(segs []segment, missing parents, do change) (Value, error)
 
 func (o *owner) editItem(v Value, segs []segment, missing parents, do change) (Value, error) {
 	s := segs[0]
-	if s.pos == endPos && len(segs) == 1 {
+	if s.pos == endPos && len(segs) == 1 && missing == makeParents {
 		val, err := do(Value{}, false)
 		if err != nil {
 			return Value{}, err
