@@ -1,0 +1,54 @@
+// Package sqlitestore keeps a store in a folder of SQLite files: Shoal's default, with
+// nothing else to install and no cgo.
+//
+// # The folder
+//
+//   - records.db: profiles, results, receipts; every commit is synced to the disk.
+//   - boards.db: leaderboards; synced as well, since a result may depend on it.
+//   - live.db: beats, notes, journals; survives every process, but not the loss of power.
+//
+// They are separate so that a flush of boards does not hold up profiles. Everything is
+// private to the user who made it, and each file names its program and schema: a foreign,
+// damaged, newer or locked file is refused when the folder is opened.
+//
+// # Guarantees
+//
+// Several processes of one machine may use a folder at once. One goroutine a file writes:
+// what is queued meanwhile goes into one transaction of the engine, each Tx of it decided by
+// itself. What was acknowledged is there after kill -9, and in the durable files after the
+// loss of power.
+//
+// A record's Age comes from the boot clock, so a wall clock that steps does not change it;
+// only the age of what was written before the last boot is a difference of wall clocks. A
+// machine that is restored from a memory snapshot keeps its boot: ages then leave out the
+// time between.
+//
+// # Several processes
+//
+// SQLite's lock has no queue, and its back-off starves. A writer that finds the lock taken
+// tries again after 50 to 450 µs, at random, and stands in a turnstile meanwhile, which the
+// others have to pass before they write again: writers take turns, group by group. Reads
+// never wait for writes.
+//
+// # Limits
+//
+// What waits for a writer is bounded (Options.QueueBytes); when it is full callers wait.
+// A context that ends before the writer has begun with a call answers
+// store.ErrUnavailable; one that ends after it, store.ErrUnknown. A read that waits for the
+// disk does not look at its context.
+//
+// # Errors
+//
+// Whatever fails before the engine's COMMIT was not done (store.ErrUnavailable, or
+// store.ErrTooLarge for a full disk); an I/O error during COMMIT is store.ErrUnknown.
+// Errors of [Open] are this package's own sentinels.
+//
+// # Concurrency
+//
+// Everything is safe for use from many goroutines.
+//
+// # Testing
+//
+// The conformance suites of storetest run on every part, with several engines on one folder;
+// further tests kill processes under load and check what they acknowledged.
+package sqlitestore

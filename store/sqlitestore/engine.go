@@ -1,0 +1,83 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/shoalworks/shoal/store"
+)
+
+// Engine is an open folder. Several engines, of one process or of several, may have the
+// same folder open.
+type Engine struct {
+	durable, live *records
+}
+
+// Open opens the store in the folder, and makes it when there is none. ctx bounds the
+// opening only.
+//
+// It refuses, with an error that says what to do: a path that is a file or cannot be written
+// ([ErrFolder]), files of our names that are not ours ([ErrForeign]) or damaged
+// ([ErrCorrupt]), a folder that a newer release has written ([ErrNewerSchema]) or that
+// another program holds locked ([ErrLocked]), and a network file system
+// ([ErrNetworkFolder]).
+func Open(ctx context.Context, folder string, options *Options) (*Engine, error) {
+	o, err := options.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx, folder, o, hostUptime())
+}
+
+func open(ctx context.Context, path string, o Options, up uptime) (*Engine, error) {
+	folder, err := prepareFolder(path)
+	if err != nil {
+		return nil, err
+	}
+	var files []*file
+	for _, k := range kinds() {
+		f, err := openFile(ctx, folder, k, o)
+		if err != nil {
+			for _, opened := range files {
+				err = errors.Join(err, opened.close(ctx))
+			}
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return &Engine{
+		durable: &records{
+			file: files[0], options: o, uptime: up,
+			abilities: store.Abilities{MultiKey: true, Durable: true, Shared: true, Scan: true},
+		},
+		live: &records{
+			file: files[1], options: o, uptime: up,
+			abilities: store.Abilities{MultiKey: true, Shared: true, Scan: true},
+		},
+	}, nil
+}
+
+// kinds are the files of a folder.
+func kinds() []kind {
+	return []kind{
+		{schema: recordsSchema, synchronous: "FULL", cacheKiB: 32 << 10},
+		{schema: liveSchema, synchronous: "NORMAL", cacheKiB: 16 << 10},
+	}
+}
+
+// Durable keeps what must not be lost: acknowledged writes survive the loss of power.
+func (e *Engine) Durable() store.Records { return e.durable }
+
+// Fast keeps what lives with the nodes: acknowledged writes survive every process, but not
+// the loss of power.
+func (e *Engine) Fast() store.Records { return e.live }
+
+// Close closes the parts, each after its calls in flight, and returns all that went wrong.
+// When ctx ends first, what was queued and not begun is not done. Again is harmless.
+func (e *Engine) Close(ctx context.Context) error {
+	if err := errors.Join(e.live.Close(ctx), e.durable.Close(ctx)); err != nil {
+		return fmt.Errorf("sqlitestore: close: %w", err)
+	}
+	return nil
+}

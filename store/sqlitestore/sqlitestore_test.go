@@ -1,0 +1,85 @@
+package sqlitestore_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/sqlitestore"
+	"github.com/shoalworks/shoal/store/storetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// open opens the folder and closes it when the test ends.
+func open(t testing.TB, folder string, o *sqlitestore.Options) *sqlitestore.Engine {
+	t.Helper()
+	e, err := sqlitestore.Open(t.Context(), folder, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("Close = %v", err)
+		}
+	})
+	return e
+}
+
+// harness opens a part of engines on one folder. Closing the part closes its engine.
+func harness[T any](part func(*sqlitestore.Engine) T) func(*testing.T) storetest.Harness[T] {
+	return func(t *testing.T) storetest.Harness[T] {
+		folder := t.TempDir()
+		return storetest.Harness[T]{
+			Open:    func(t *testing.T) T { return part(open(t, folder, nil)) },
+			Shared:  true,
+			Reopens: true,
+		}
+	}
+}
+
+// wholeRecords closes the engine with the part.
+type wholeRecords struct {
+	store.Records
+	engine *sqlitestore.Engine
+}
+
+func (w wholeRecords) Close(ctx context.Context) error {
+	return errors.Join(w.Records.Close(ctx), w.engine.Close(ctx))
+}
+
+func TestRecords(t *testing.T) {
+	storetest.Records(t, harness(func(e *sqlitestore.Engine) store.Records {
+		return wholeRecords{e.Durable(), e}
+	}))
+}
+
+func TestFastRecords(t *testing.T) {
+	storetest.Records(t, harness(func(e *sqlitestore.Engine) store.Records {
+		return wholeRecords{e.Fast(), e}
+	}))
+}
+
+func TestReadsWhatItWrote(t *testing.T) {
+	e := open(t, t.TempDir(), nil)
+	r := e.Durable()
+	for i, err := range r.Commit(t.Context(),
+		store.Tx{{Key: "a", Op: store.Put, Value: []byte("1"), If: store.Absent(), Version: 5}},
+		store.Tx{{Key: "b", Op: store.Put, Value: []byte{}, If: store.Is(3), Version: 6}}) {
+		if (err != nil) != (i == 1) {
+			t.Fatalf("tx %d: %v", i, err)
+		}
+	}
+	got, err := r.Get(t.Context(), "b", "a")
+	if err != nil || !got[0].Missing() || string(got[1].Value) != "1" || got[1].Version != 5 {
+		t.Fatalf("Get = %v, %v", got, err)
+	}
+	for record, err := range r.Scan(t.Context(), store.Range{}) {
+		if err != nil || record.Key != "a" {
+			t.Fatalf("Scan yields %v, %v", record, err)
+		}
+	}
+}
