@@ -138,11 +138,12 @@ func (o *owner) editMember(v Value, segs []segment, missing parents, do change) 
 		}
 		return v.holding(o.grown(o.insert(root, p.at[:], name, val))), nil
 	}
+	was := now.extent()
 	val, err := o.edit(now, segs[1:], missing, do)
 	if err != nil {
 		return Value{}, err
 	}
-	return v.holding(o.replace(root, p.at[:], val)), nil
+	return v.holding(o.replace(root, p.at[:], val, was)), nil
 }
 
 // fresh is the value of a member that is missing so far, with all that is missing
@@ -176,36 +177,31 @@ func (o *owner) editItem(v Value, segs []segment, missing parents, do change) (V
 	if s.pos < 0 || s.pos >= v.Len() {
 		return Value{}, fmt.Errorf("%w: %q of a list of %d", ErrIndex, s.name, v.Len())
 	}
-	val, err := o.edit(v.Index(s.pos), segs[1:], missing, do)
+	item := v.Index(s.pos)
+	was := item.extent()
+	val, err := o.edit(item, segs[1:], missing, do)
 	if err != nil {
 		return Value{}, err
 	}
-	return o.putIndex(v, s.pos, val), nil
+	return o.putIndex(v, s.pos, val, was), nil
 }
 
-// unset takes the member at the end of segs away.
+// unset takes the member at the end of segs away, if it is there.
 func (o *owner) unset(v Value, segs []segment) (Value, error) {
 	if len(segs) == 0 {
 		return Value{}, fmt.Errorf("%w: the whole document cannot be unset", ErrBadPath)
 	}
-	if v.kind == KindList && len(segs) == 1 {
+	above, name := segs[:len(segs)-1], segs[len(segs)-1].name
+	parent, _ := v.Get(Path{above})
+	if parent.kind == KindList {
 		return Value{}, fmt.Errorf("%w: an item of a list is removed, not unset", ErrWrongType)
 	}
-	below, ok := v.child(segs[0])
-	if !ok {
+	if _, found := parent.Member(name); !found {
 		return v, nil
 	}
-	if len(segs) == 1 {
-		return o.dropMember(v, segs[0].name), nil
-	}
-	val, err := o.unset(below, segs[1:])
-	if err != nil || val.same(below) {
-		return v, err
-	}
-	if v.kind == KindList {
-		return o.putIndex(v, segs[0].pos, val), nil
-	}
-	return o.putMember(v, segs[0].name, val), nil
+	return o.edit(v, above, needParents, func(now Value, _ bool) (Value, error) {
+		return o.dropMember(now, name), nil
+	})
 }
 
 // relist does an append, insert or remove on what is at its path.
@@ -251,12 +247,14 @@ func (o *owner) mergeAt(now Value, found bool, over Value) (Value, error) {
 func (o *owner) merge(now, over Value) Value {
 	for name, val := range over.Members() {
 		at, found := now.Member(name)
-		if found && at.kind == KindObject && val.kind == KindObject {
+		was := at.extent()
+		switch {
+		case found && at.kind == KindObject && val.kind == KindObject:
 			val = o.merge(at, val)
+		case found && at.same(val):
+			continue
 		}
-		if !found || !at.same(val) {
-			now = o.putMember(now, name, val)
-		}
+		now = o.putMember(now, name, val, was)
 	}
 	return now
 }

@@ -15,30 +15,38 @@ func (o *owner) writable(n *node) *node {
 	return &c
 }
 
-// replace puts v at the place at, which holds an item.
-func (o *owner) replace(n *node, at []uint8, v Value) *node {
+// extent is what the sums of the nodes above count of an item.
+type extent struct {
+	size  int
+	depth int32
+}
+
+// extent must be taken of an item before anything below it is changed in place.
+func (v Value) extent() extent { return extent{v.Size(), int32(v.Depth())} }
+
+// replace puts v at the place at, which holds an item that had the extent was.
+func (o *owner) replace(n *node, at []uint8, v Value, was extent) *node {
 	n = o.writable(n)
 	i := at[0]
 	if n.height == 0 {
-		old := n.vals[i]
 		n.vals[i] = v
-		n.resize(v.Size()-old.Size(), int32(old.Depth()), int32(v.Depth()))
+		n.resize(was, v.extent())
 		return n
 	}
-	oldSize, oldDepth := n.kids[i].size, n.kids[i].depth
-	kid := o.replace(n.kids[i], at[1:], v)
+	kidWas := extent{n.kids[i].size, n.kids[i].depth}
+	kid := o.replace(n.kids[i], at[1:], v, was)
 	n.kids[i] = kid
-	n.resize(kid.size-oldSize, oldDepth, kid.depth)
+	n.resize(kidWas, extent{kid.size, kid.depth})
 	return n
 }
 
-// resize accounts for one item that grew by some bytes and changed its depth.
-func (n *node) resize(grown int, oldDepth, newDepth int32) {
-	n.size += grown
+// resize accounts for one item or kid that had one extent and has another now.
+func (n *node) resize(was, is extent) {
+	n.size += is.size - was.size
 	switch {
-	case newDepth >= n.depth:
-		n.depth = newDepth
-	case oldDepth == n.depth:
+	case is.depth >= n.depth:
+		n.depth = is.depth
+	case was.depth == n.depth:
 		n.depth = n.deepest()
 	}
 }

@@ -13,3 +13,19 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	*v = w
 	return nil
 }
+
+// String returns the wire form, or why there is none.
+func (op Op) String() string { return wire(op.MarshalJSON()) }
+
+// String returns the wire form, or why there is none.
+func (e Edit) String() string { return wire(e.MarshalJSON()) }
+
+// String returns the journal's form.
+func (e Effects) String() string { return string(e.form().Encode()) }
+
+func wire(text []byte, err error) string {
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}

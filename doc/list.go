@@ -27,11 +27,11 @@ func (v Value) Items() iter.Seq2[int, Value] {
 	}
 }
 
-// putIndex replaces item i of the list v.
-func (o *owner) putIndex(v Value, i int, item Value) Value {
+// putIndex replaces item i of the list v, which had the extent was.
+func (o *owner) putIndex(v Value, i int, item Value, was extent) Value {
 	var p place
 	v.root().seekIndex(i, &p)
-	return v.holding(o.replace(v.root(), p.at[:], item))
+	return v.holding(o.replace(v.root(), p.at[:], item, was))
 }
 
 // insertIndex puts an item before position i of the list v, 0 ≤ i ≤ Len.
@@ -64,7 +64,7 @@ func (o *owner) spliceIndex(v Value, i, remove int, items []Value) Value {
 	}
 	common := min(remove, len(items))
 	for k := range common {
-		v = o.putIndex(v, i+k, items[k])
+		v = o.putIndex(v, i+k, items[k], v.Index(i+k).extent())
 	}
 	for range remove - common {
 		v = o.removeIndex(v, i+common)

@@ -122,28 +122,23 @@ func (v Value) Members() iter.Seq2[string, Value] {
 	}
 }
 
-// putMember sets a member of the object v; the name is valid.
-func (o *owner) putMember(v Value, name string, val Value) Value {
+// putMember sets a member of the object v; the name is valid, and was is the
+// extent of what has that name now, if anything has.
+func (o *owner) putMember(v Value, name string, val Value, was extent) Value {
 	root := v.root()
 	if root == nil {
 		return v.holding(o.sprout([]string{name}, val))
 	}
 	var p place
 	if root.seekKey(name, &p) {
-		return v.holding(o.replace(root, p.at[:], val))
+		return v.holding(o.replace(root, p.at[:], val, was))
 	}
 	return v.holding(o.grown(o.insert(root, p.at[:], name, val)))
 }
 
-// dropMember takes a member out of the object v; without it v stays the same.
+// dropMember takes a member out of the object v, which has it.
 func (o *owner) dropMember(v Value, name string) Value {
-	root := v.root()
-	if root == nil {
-		return v
-	}
 	var p place
-	if !root.seekKey(name, &p) {
-		return v
-	}
-	return v.holding(shrunk(o.remove(root, p.at[:])))
+	v.root().seekKey(name, &p)
+	return v.holding(shrunk(o.remove(v.root(), p.at[:])))
 }

@@ -1,0 +1,62 @@
+package doc
+
+import "fmt"
+
+// Check reports the first broken promise of a value's trees: heights, widths,
+// order of names, and the sums that every node carries.
+func Check(v Value) error {
+	if got := len(v.Encode()); got != v.Size() {
+		return fmt.Errorf("size %d, but %d bytes: %s", v.Size(), got, v)
+	}
+	if v.kind < KindList || v.root() == nil {
+		return nil
+	}
+	return v.root().check(v.kind == KindObject)
+}
+
+func (n *node) check(named bool) error {
+	if w := n.width(); w == 0 || w > fanout {
+		return fmt.Errorf("a node of width %d", w)
+	}
+	if named != (n.keys != nil) || named && len(n.keys) != n.width() {
+		return fmt.Errorf("%d names for %d items, named %v", len(n.keys), n.width(), named)
+	}
+	for i := 1; i < len(n.keys); i++ {
+		if n.keys[i-1] >= n.keys[i] {
+			return fmt.Errorf("names %q and %q out of order", n.keys[i-1], n.keys[i])
+		}
+	}
+	sums := *n
+	sums.measure()
+	if sums.count != n.count || sums.size != n.size || sums.depth != n.depth {
+		return fmt.Errorf("sums %d %d %d, should be %d %d %d", n.count, n.size, n.depth, sums.count, sums.size, sums.depth)
+	}
+	for i, kid := range n.kids {
+		if kid.height+1 != n.height {
+			return fmt.Errorf("height %d under height %d", kid.height, n.height)
+		}
+		if named && kid.keys[0] != n.keys[i] {
+			return fmt.Errorf("branch says %q, kid begins with %q", n.keys[i], kid.keys[0])
+		}
+		if err := kid.check(named); err != nil {
+			return err
+		}
+	}
+	for _, v := range n.vals {
+		if err := Check(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Height is the number of levels of a value's own tree.
+func Height(v Value) int {
+	if n := v.root(); n != nil {
+		return int(n.height) + 1
+	}
+	return 0
+}
+
+// MaxMarks is the limit of a trail.
+const MaxMarks = maxMarks
