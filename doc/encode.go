@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // Encode returns the canonical JSON text of v in fresh bytes: members in byte
@@ -14,7 +13,9 @@ import (
 func (v Value) Encode() []byte { return v.AppendJSON(make([]byte, 0, v.Size())) }
 
 // AppendJSON appends the canonical JSON text of v to dst.
-func (v Value) AppendJSON(dst []byte) []byte {
+func (v Value) AppendJSON(dst []byte) []byte { return v.appendTo(slices.Grow(dst, v.Size())) }
+
+func (v Value) appendTo(dst []byte) []byte {
 	switch v.kind {
 	case KindNull:
 		return append(dst, "null"...)
@@ -30,18 +31,16 @@ func (v Value) AppendJSON(dst []byte) []byte {
 		}
 		return appendEscaped(dst, v.str())
 	case KindList:
-		dst = v.root().appendItems(append(slices.Grow(dst, v.Size()), '['))
-		return append(dst, ']')
+		return append(v.root().appendTo(append(dst, '[')), ']')
 	case KindObject:
-		dst = v.root().appendItems(append(slices.Grow(dst, v.Size()), '{'))
-		return append(dst, '}')
+		return append(v.root().appendTo(append(dst, '{')), '}')
 	default:
 		return dst
 	}
 }
 
-// appendItems appends items and names with commas between them.
-func (n *node) appendItems(dst []byte) []byte {
+// appendTo appends items and names with commas between them.
+func (n *node) appendTo(dst []byte) []byte {
 	if n == nil {
 		return dst
 	}
@@ -49,7 +48,7 @@ func (n *node) appendItems(dst []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = kid.appendItems(dst)
+		dst = kid.appendTo(dst)
 	}
 	for i := range n.vals {
 		if i > 0 {
@@ -58,7 +57,7 @@ func (n *node) appendItems(dst []byte) []byte {
 		if n.keys != nil {
 			dst = append(appendEscaped(dst, n.keys[i]), ':')
 		}
-		dst = n.vals[i].AppendJSON(dst)
+		dst = n.vals[i].appendTo(dst)
 	}
 	return dst
 }
@@ -165,17 +164,19 @@ func shortEscape(c byte) byte {
 func appendEscaped(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
-	for {
-		i := strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' })
-		if i < 0 {
-			return append(append(dst, s...), '"')
+	done := 0 // bytes of s appended
+	for i := range len(s) {
+		c := s[i]
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
 		}
-		dst = append(dst, s[:i]...)
-		if e := shortEscape(s[i]); e != 0 {
+		dst = append(dst, s[done:i]...)
+		done = i + 1
+		if e := shortEscape(c); e != 0 {
 			dst = append(dst, '\\', e)
 		} else {
-			dst = append(dst, '\\', 'u', '0', '0', hex[s[i]>>4], hex[s[i]&15])
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 		}
-		s = s[i+1:]
 	}
+	return append(append(dst, s[done:]...), '"')
 }

@@ -78,7 +78,7 @@ func fromSlice(items []any, depth int) (Value, error) {
 		}
 		vals[i] = v
 	}
-	return List(vals...), nil
+	return listOf(vals), nil
 }
 
 func fromMap(members map[string]any, depth int) (Value, error) {

@@ -6,7 +6,10 @@ import (
 )
 
 // List returns a list of the items in order.
-func List(items ...Value) Value { return Value{kind: KindList}.holding(plant(nil, items)) }
+func List(items ...Value) Value { return listOf(slices.Clone(items)) }
+
+// listOf is List of items that the caller gives away.
+func listOf(items []Value) Value { return Value{kind: KindList}.holding(plant(nil, items)) }
 
 // Index returns item i of a list, counted from 0. It panics if v is no list or
 // has no such item, as indexing a slice does.
@@ -60,7 +63,7 @@ func (o *owner) spliceIndex(v Value, i, remove int, items []Value) Value {
 		all = appendItems(all, v, 0, i)
 		all = append(all, items...)
 		all = appendItems(all, v, i+remove, v.Len())
-		return List(all...)
+		return listOf(all)
 	}
 	common := min(remove, len(items))
 	for k := range common {

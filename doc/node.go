@@ -92,11 +92,14 @@ func (n *node) deepest() int32 {
 	return depth
 }
 
-// plant builds a tree from items in order; keys is nil for a list. The slices
-// are copied, so the caller may reuse them.
+// plant builds a tree from items in order; keys is nil for a list. The tree may
+// keep the slices.
 func plant(keys []string, vals []Value) *node {
-	if len(vals) == 0 {
+	switch n := len(vals); {
+	case n == 0:
 		return nil
+	case n <= fanout:
+		return leafOf(keys, vals)
 	}
 	level := make([]*node, 0, chunks(len(vals)))
 	for lo, hi := range evenly(len(vals)) {

@@ -24,7 +24,8 @@ func Object(members map[string]Value) (Value, error) {
 // MustObject is [Object] for constants; it panics where Object fails.
 func MustObject(members map[string]Value) Value { return must(Object(members)) }
 
-// objectOf builds an object from sorted names that differ.
+// objectOf builds an object from sorted names that differ; the caller gives the
+// slices away.
 func objectOf(names []string, vals []Value) Value {
 	return Value{kind: KindObject}.holding(plant(names, vals))
 }

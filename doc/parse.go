@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -95,52 +96,64 @@ func (p *parser) document() (Value, error) {
 
 // value reads the next value; a container that begins here has this depth.
 func (p *parser) value(depth int) (Value, error) {
-	tok, err := p.dec.ReadToken()
-	if err != nil {
-		return Value{}, err
-	}
-	return p.begun(tok, depth)
-}
-
-// begun reads the value that tok begins.
-func (p *parser) begun(tok jsontext.Token, depth int) (Value, error) {
-	switch tok.Kind() {
-	case 'n':
-		return Value{}, nil
-	case 't', 'f':
-		return Bool(tok.Kind() == 't'), nil
-	case '"':
-		return String(tok.String()) // A string of its own: it keeps no input alive.
-	case '0':
-		return number(tok.String())
+	switch kind := p.dec.PeekKind(); kind {
 	case '[', '{':
 		if p.maxDepth > 0 && depth > p.maxDepth {
 			return Value{}, ErrTooDeep
 		}
-		if tok.Kind() == '[' {
+		if _, err := p.dec.ReadToken(); err != nil {
+			return Value{}, err
+		}
+		if kind == '[' {
 			return p.list(depth)
 		}
 		return p.object(depth)
 	default:
-		return Value{}, errors.New("unexpected " + tok.Kind().String())
+		raw, err := p.dec.ReadValue() // Valid until the next read; no copy is made of it.
+		if err != nil {
+			return Value{}, err
+		}
+		return p.scalar(raw)
 	}
+}
+
+func (p *parser) scalar(raw jsontext.Value) (Value, error) {
+	switch raw.Kind() {
+	case 'n':
+		return Value{}, nil
+	case 't', 'f':
+		return Bool(raw.Kind() == 't'), nil
+	case '"':
+		return p.str(raw)
+	default:
+		return number(raw)
+	}
+}
+
+// str makes a string of its own, which keeps no input alive. The decoder has
+// checked that it is UTF-8.
+func (p *parser) str(raw jsontext.Value) (Value, error) {
+	if len(raw) > maxString {
+		return Value{}, ErrTooLarge
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return text(string(raw[1 : len(raw)-1])), nil
+	}
+	plain, err := jsontext.AppendUnquote(nil, raw)
+	return text(string(plain)), err
 }
 
 func (p *parser) list(depth int) (Value, error) {
 	base := len(p.items)
-	for {
-		tok, err := p.dec.ReadToken()
-		if err != nil {
-			return Value{}, err
-		}
-		if tok.Kind() == ']' {
-			break
-		}
-		v, err := p.begun(tok, depth+1)
+	for p.dec.PeekKind() != ']' {
+		v, err := p.value(depth + 1)
 		if err != nil {
 			return Value{}, err
 		}
 		p.items = append(p.items, v)
+	}
+	if _, err := p.dec.ReadToken(); err != nil {
+		return Value{}, err
 	}
 	v := List(p.items[base:]...)
 	p.items = p.items[:base]
@@ -149,20 +162,20 @@ func (p *parser) list(depth int) (Value, error) {
 
 func (p *parser) object(depth int) (Value, error) {
 	base := len(p.members)
-	for {
-		tok, err := p.dec.ReadToken()
+	for p.dec.PeekKind() != '}' {
+		raw, err := p.dec.ReadValue()
 		if err != nil {
 			return Value{}, err
 		}
-		if tok.Kind() == '}' {
-			break
-		}
-		name, at := p.names.name(tok), p.dec.InputOffset()
+		name, at := p.names.name(raw), p.dec.InputOffset()
 		v, err := p.value(depth + 1)
 		if err != nil {
 			return Value{}, err
 		}
 		p.members = append(p.members, member{name, v, at})
+	}
+	if _, err := p.dec.ReadToken(); err != nil {
+		return Value{}, err
 	}
 	v, twice := assemble(p.members[base:])
 	if twice != nil {
@@ -173,17 +186,15 @@ func (p *parser) object(depth int) (Value, error) {
 }
 
 // number makes an integer or a float of a JSON number.
-func number(text string) (Value, error) {
-	for i := range len(text) {
-		if c := text[i]; c == '.' || c == 'e' || c == 'E' {
-			f, err := strconv.ParseFloat(text, 64)
-			if err != nil {
-				return Value{}, ErrOverflow
-			}
-			return Float(f)
+func number(raw []byte) (Value, error) {
+	if slices.ContainsFunc(raw, func(c byte) bool { return c == '.' || c == 'e' || c == 'E' }) {
+		f, err := strconv.ParseFloat(string(raw), 64)
+		if err != nil {
+			return Value{}, ErrOverflow
 		}
+		return Float(f)
 	}
-	i, err := strconv.ParseInt(text, 10, 64)
+	i, err := strconv.ParseInt(string(raw), 10, 64)
 	if err != nil {
 		return Value{}, ErrOverflow
 	}
@@ -234,17 +245,21 @@ func pathOf(pointer jsontext.Pointer) Path {
 
 // interner lets the names of one text share their memory, since the objects of a
 // list mostly have the same ones. It is a small cache, not a set.
-type interner [128]string
+type interner [64]string
 
-// name is the token's text, from the cache if it is there.
-func (in *interner) name(tok jsontext.Token) string {
-	s := tok.String()
-	if len(s) == 0 || len(s) > 32 {
-		return s
+// name is the unquoted text of a name, from the cache if it is there.
+func (in *interner) name(raw jsontext.Value) string {
+	plain := []byte(raw[1 : len(raw)-1])
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		plain, _ = jsontext.AppendUnquote(nil, raw) // The decoder has checked it.
 	}
-	slot := &in[(uint(len(s))*31+uint(s[0])*7+uint(s[len(s)-1]))%uint(len(in))]
-	if *slot != s {
-		*slot = s
+	n := len(plain)
+	if n == 0 || n > 64 {
+		return string(plain)
+	}
+	slot := &in[(n*131+int(plain[0])*31+int(plain[n/2])*17+int(plain[n-1]))%len(in)]
+	if *slot != string(plain) {
+		*slot = string(plain)
 	}
 	return *slot
 }

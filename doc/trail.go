@@ -28,19 +28,18 @@ type mark struct {
 // Add notes what differs between two states that followed each other. It costs
 // what changed, as [Diff] does.
 func (t *Trail) Add(prev, now Value) {
-	if t.root.whole {
-		return
-	}
-	if touched := touch(prev, now); touched != nil {
-		t.absorb(touched)
-	}
+	t.marks += t.root.touch(prev, now)
+	t.bound()
 }
 
 // Join notes everything that another trail, of the same history, has collected.
-func (t *Trail) Join(other *Trail) { t.absorb(&other.root) }
+func (t *Trail) Join(other *Trail) {
+	t.marks += t.root.absorb(&other.root)
+	t.bound()
+}
 
-func (t *Trail) absorb(m *mark) {
-	t.marks += t.root.absorb(m)
+// bound keeps the trail inside its limit.
+func (t *Trail) bound() {
 	if t.marks <= maxMarks {
 		return
 	}
@@ -78,12 +77,10 @@ func (m *mark) count() int {
 
 // absorb adds the marks of d, and returns how many it created.
 func (m *mark) absorb(d *mark) int {
-	list := len(d.items) > 0 || d.cut
-	wasList := len(m.items) > 0 || m.cut
 	switch {
 	case m.whole || d.empty():
 		return 0
-	case d.whole, list && len(m.names) > 0, wasList && len(d.names) > 0:
+	case d.whole, d.isList() && len(m.names) > 0, m.isList() && len(d.names) > 0:
 		// A list where an object was has been touched as a whole anyway.
 		*m = mark{whole: true}
 		return 0
@@ -131,64 +128,86 @@ func (m *mark) cutAt(i int) {
 	}
 }
 
-// touch returns what differs between two values, nil if nothing does.
-func touch(a, b Value) *mark {
+// touch marks what differs between two values, and returns how many marks it
+// created. What is marked as a whole already is not looked at.
+func (m *mark) touch(a, b Value) int {
 	switch {
-	case a.same(b):
-		return nil
-	case a.kind == KindObject && b.kind == KindObject:
-		return touchObjects(a, b)
-	case a.kind == KindList && b.kind == KindList:
-		return touchLists(a, b)
+	case m.whole || a.same(b):
+		return 0
+	case a.kind == KindObject && b.kind == KindObject && !m.isList():
+		return m.touchObject(a, b)
+	case a.kind == KindList && b.kind == KindList && len(m.names) == 0:
+		return m.touchList(a, b)
 	default:
-		return &mark{whole: true}
+		*m = mark{whole: true}
+		return 0
 	}
 }
 
-func touchObjects(a, b Value) *mark {
-	var m *mark
+func (m *mark) isList() bool { return m.cut || len(m.items) > 0 }
+
+func (m *mark) touchObject(a, b Value) int {
+	created := 0
 	walkMembers(a, b, func(name string, x, y Value, in both) {
-		kid := &mark{whole: true}
 		if in == inBoth {
-			kid = touch(x, y)
-		}
-		if kid == nil {
+			created += touchInto(&m.names, name, x, y)
 			return
 		}
-		if m == nil {
-			m = &mark{names: make(map[string]*mark)}
+		if m.names == nil {
+			m.names = make(map[string]*mark)
 		}
-		m.names[name] = kid
+		if m.names[name] == nil {
+			created++
+		}
+		m.names[name] = &mark{whole: true}
 	})
-	return m
+	return created
 }
 
-// touchLists marks the items that differ, and from where on the lengths do. If
+// touchInto marks what differs at one key, if anything does.
+func touchInto[K comparable](kids *map[K]*mark, at K, x, y Value) int {
+	if x.same(y) {
+		return 0
+	}
+	if kid := (*kids)[at]; kid != nil {
+		return kid.touch(x, y)
+	}
+	kid := new(mark)
+	created := kid.touch(x, y)
+	if kid.empty() {
+		return 0
+	}
+	if *kids == nil {
+		*kids = make(map[K]*mark)
+	}
+	(*kids)[at] = kid
+	return created + 1
+}
+
+// touchList marks the items that differ, and from where on the lengths do. If
 // more than half of what could differ does, as after an item was taken out, all
 // from the first difference on is marked.
-func touchLists(a, b Value) *mark {
+func (m *mark) touchList(a, b Value) int {
 	la, lb := a.Len(), b.Len()
-	common := min(la, lb)
-	first, most := commonEnd(a, b, false), 0
-	if first == la && first == lb {
-		return nil
+	first := commonEnd(a, b, false)
+	if first == la && first == lb || m.cut && first >= m.tail {
+		return 0
 	}
-	most = max(1, (max(la, lb)-first)/2)
-	m := &mark{}
-	if la != lb {
-		m.cutAt(common)
-	}
-	differ, few := differingItems(a, b, first, most)
+	differ, few := differingItems(a, b, first, max(1, (max(la, lb)-first)/2))
 	if !few {
-		return &mark{cut: true, tail: first}
+		m.cutAt(first)
+		return 0
 	}
+	if la != lb {
+		m.cutAt(min(la, lb))
+	}
+	created := 0
 	for _, i := range differ {
-		if m.items == nil {
-			m.items = make(map[int]*mark)
+		if !m.cut || i < m.tail {
+			created += touchInto(&m.items, i, a.Index(i), b.Index(i))
 		}
-		m.items[i] = touch(a.Index(i), b.Index(i))
 	}
-	return m
+	return created
 }
 
 // differingItems are the positions, in both lists, of items that differ; few is
@@ -214,7 +233,7 @@ func differingItems(a, b Value, first, most int) (differ []int, few bool) {
 func (m *mark) effects(now Value, found bool, path []segment, e *Effects) {
 	at := func() Path { return Path{slices.Clone(path)} }
 	fits := len(m.names) == 0 || now.kind == KindObject
-	if len(m.items) > 0 || m.cut {
+	if m.isList() {
 		fits = now.kind == KindList && (!m.cut || m.tail <= now.Len())
 	}
 	switch {
