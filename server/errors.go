@@ -1,0 +1,148 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"connectrpc.com/connect/v2"
+	"connectrpc.com/connect/v2/connectproto"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/internal/name"
+	shoalv1 "github.com/shoalworks/shoal/proto/shoal/v1"
+	"github.com/shoalworks/shoal/proto/wirejson"
+	"github.com/shoalworks/shoal/store"
+)
+
+// ErrOpenListener: an address that others can reach was given to a server without an API key.
+var ErrOpenListener = errors.New("a daemon without an API key listens on loopback only")
+
+// errClosing ends what waits when the server begins to close.
+var errClosing = errors.New("the daemon is shutting down")
+
+// class sorts an error of the domain.
+type class struct {
+	err    error
+	reason reason
+}
+
+// classes sorts the domain's errors; the first that matches decides.
+func classes() []class {
+	return []class{
+		{errClosing, closing},
+		{store.ErrUnknown, outcomeUnknown},
+
+		{doc.ErrBadOp, badOperation},
+		{doc.ErrBadPath, badOperation},
+		{doc.ErrDuplicate, badOperation},
+		{doc.ErrUTF8, badOperation},
+		{doc.ErrTooDeep, badOperation},
+		{doc.ErrTooLarge, tooLarge},
+		{doc.ErrMismatch, mismatch},
+		{doc.ErrNoPath, refusedOp},
+		{doc.ErrWrongType, refusedOp},
+		{doc.ErrOverflow, refusedOp},
+		{doc.ErrBounds, refusedOp},
+		{doc.ErrIndex, refusedOp},
+		{doc.ErrNotFinite, refusedOp},
+
+		{store.ErrSealed, sealed},
+		{store.ErrNoBoard, unknownBoard},
+		{store.ErrTooLarge, tooLarge},
+		{store.ErrInvalid, badField},
+		{store.ErrUnsupported, unsupported},
+		{store.ErrClosed, closing},
+		{store.ErrUnavailable, storeDown},
+		{context.Canceled, canceled},
+		{context.DeadlineExceeded, deadline},
+	}
+}
+
+// table is rulings and classes, made for looking up.
+type table struct {
+	byReason map[reason]ruling
+	classes  []class
+}
+
+func newTable() table {
+	t := table{byReason: make(map[reason]ruling), classes: classes()}
+	for _, r := range rulings() {
+		t.byReason[r.reason] = r
+	}
+	return t
+}
+
+// wire is err as the caller sees it, and notes on c what the HTTP layer and the log need.
+// Errors that nothing here knows are internal: their text stays in the log.
+func (t table) wire(err error, c *call) *connect.Error {
+	f := t.sort(err)
+	r := t.byReason[f.reason]
+	if c != nil {
+		c.status, c.reason, c.err = r.status, f.reason, err
+	}
+	if f.reason == protocol {
+		var own *connect.Error
+		if errors.As(err, &own) {
+			return own
+		}
+	}
+	d := &shoalv1.ErrorDetail{Reason: string(f.reason), Outcome: proto.String(r.outcome), Advice: proto.String(r.advice)}
+	if f.field != "" {
+		d.Field = proto.String(f.field)
+	}
+	if f.path != "" {
+		d.Path = proto.String(f.path)
+	}
+	out := connect.NewError(r.code, f.Error()+": "+r.advice)
+	detail, detailErr := connectproto.NewErrorDetail(d)
+	if detailErr != nil {
+		return out.WithCause(err)
+	}
+	var codec wirejson.Codec
+	if debug, err := codec.Append(nil, d); err == nil {
+		detail.Debug = debug
+	}
+	return out.WithDetail(detail).WithCause(err)
+}
+
+// sort finds the reason of err, and the field and path at fault.
+func (t table) sort(err error) *failure {
+	var (
+		own  *failure
+		text *wirejson.Error
+		word *name.Error
+		arg  *store.InvalidError
+		op   *doc.OpError
+		rpc  *connect.Error
+	)
+	switch {
+	case errors.As(err, &text):
+		return &failure{reason: malformed, field: text.Field, problem: text.Problem}
+	case errors.As(err, &own):
+		return own
+	case errors.As(err, &word):
+		return &failure{reason: badField, field: word.Field, problem: word.Problem}
+	case errors.As(err, &op):
+		return &failure{reason: t.classify(op.Err), field: indexed("ops", op.Index), path: op.Path.String(), problem: op.Error()}
+	}
+	r := t.classify(err)
+	switch {
+	case r == badField && errors.As(err, &arg):
+		return &failure{reason: r, field: arg.Field, problem: arg.Problem}
+	case r == internal && errors.As(err, &rpc):
+		return &failure{reason: protocol, problem: rpc.Message()}
+	case r == internal:
+		return &failure{reason: internal, problem: "the daemon failed"}
+	}
+	return &failure{reason: r, problem: err.Error()}
+}
+
+func (t table) classify(err error) reason {
+	for _, c := range t.classes {
+		if errors.Is(err, c.err) {
+			return c.reason
+		}
+	}
+	return internal
+}

@@ -1,0 +1,42 @@
+package server
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/shoalworks/shoal/node"
+	shoalv1 "github.com/shoalworks/shoal/proto/shoal/v1"
+)
+
+// nodeService answers for shoal.v1.NodeService.
+type nodeService struct{ s *Server }
+
+// Status reads the state of this daemon and of the fleet.
+func (n nodeService) Status(ctx context.Context, _ *shoalv1.NodeStatusRequest) (*shoalv1.NodeStatusResponse, error) {
+	me := n.s.node
+	members, err := me.Fleet(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now, fresh := me.FleetTime()
+	out := &shoalv1.NodeStatusResponse{
+		Id: me.ID(), Name: me.Options().Name, Version: n.s.version, Beating: me.Beating(),
+		Now: timestamppb.New(now), Fresh: fresh,
+	}
+	for _, m := range members {
+		out.Fleet = append(out.Fleet, &shoalv1.NodeMember{Id: m.ID, Name: m.Name, State: memberState(m), Age: durationpb.New(m.Age)})
+	}
+	return out, nil
+}
+
+func memberState(m node.Member) string {
+	switch {
+	case m.Closed:
+		return "closed"
+	case m.Alive:
+		return "alive"
+	}
+	return "silent"
+}

@@ -1,0 +1,87 @@
+package server_test
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/shoalworks/shoal/store"
+)
+
+// valve is a record store whose scans and clock can be held, broken and made to panic; the
+// node's own beats pass. Status scans, and /readyz asks for the time.
+type valve struct {
+	store.Records
+	entered chan struct{} // gets a token for each scan that is held
+
+	mu struct {
+		sync.Mutex
+		open   chan struct{} // scans wait until it is closed; nil: they pass
+		broken error
+		panics any
+	}
+}
+
+func newValve() *valve { return &valve{entered: make(chan struct{}, 100)} }
+
+// install puts the valve around a store's durable records, which are the fast ones too.
+func (v *valve) install(p store.Parts) store.Parts {
+	v.Records = p.Durable
+	p.Durable = v
+	return p
+}
+
+// hold makes scans wait for what it returns.
+func (v *valve) hold() (release func()) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	open := make(chan struct{})
+	v.mu.open = open
+	return sync.OnceFunc(func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.mu.open = nil
+		close(open)
+	})
+}
+
+func (v *valve) breakWith(err error, panics any) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.mu.broken, v.mu.panics = err, panics
+}
+
+func (v *valve) state() (chan struct{}, error, any) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.mu.open, v.mu.broken, v.mu.panics
+}
+
+// Scan waits, fails, panics or scans.
+func (v *valve) Scan(ctx context.Context, r store.Range) iter.Seq2[store.Record, error] {
+	open, broken, panics := v.state()
+	if panics != nil {
+		panic(panics)
+	}
+	if open != nil {
+		v.entered <- struct{}{}
+		select {
+		case <-open:
+		case <-ctx.Done():
+			broken = ctx.Err()
+		}
+	}
+	if broken != nil {
+		return func(yield func(store.Record, error) bool) { yield(store.Record{}, broken) }
+	}
+	return v.Records.Scan(ctx, r)
+}
+
+// Now fails while the valve is broken.
+func (v *valve) Now(ctx context.Context) (time.Time, error) {
+	if _, broken, _ := v.state(); broken != nil {
+		return time.Time{}, broken
+	}
+	return v.Records.Now(ctx)
+}
