@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -80,11 +81,11 @@ func vocabulary() []error {
 	}
 }
 
-// checkVocabulary fails when err is not nil and not exactly one of the vocabulary.
-func checkVocabulary(t *testing.T, what string, err error) {
-	t.Helper()
+// outside tells what is wrong with err when it is not nil and not exactly one of the
+// vocabulary.
+func outside(err error) string {
 	if err == nil {
-		return
+		return ""
 	}
 	n := 0
 	for _, word := range vocabulary() {
@@ -93,17 +94,31 @@ func checkVocabulary(t *testing.T, what string, err error) {
 		}
 	}
 	if n != 1 {
-		t.Errorf("%s: error %q is %d of the vocabulary, want exactly one", what, err, n)
+		return fmt.Sprintf("error %q is %d of the vocabulary, want exactly one", err, n)
+	}
+	return ""
+}
+
+// isWord tells whether err is the word; no error is the word nil.
+func isWord(err, word error) bool {
+	if word == nil {
+		return err == nil
+	}
+	return errors.Is(err, word)
+}
+
+// checkVocabulary fails when err is outside of the vocabulary.
+func checkVocabulary(t *testing.T, what string, err error) {
+	t.Helper()
+	if problem := outside(err); problem != "" {
+		t.Errorf("%s: %s", what, problem)
 	}
 }
 
 // want fails unless err is the word of the vocabulary (nil for success).
 func want(t *testing.T, what string, err, word error) {
 	t.Helper()
-	checkVocabulary(t, what, err)
-	if !errors.Is(err, word) {
-		t.Fatalf("%s = %v, want %v", what, err, word)
-	}
+	wantWord(t, what, err, word)
 }
 
 // ok fails the test at once when err is not nil.

@@ -8,14 +8,14 @@ import (
 	"github.com/shoalworks/shoal/store"
 )
 
-// ModelBoard is the contract of one board in its most naive form: a list that is sorted
+// ModelBoard is the contract of one board in its most naive form: entries in a map, sorted
 // whole whenever somebody asks. Tests compare drivers, caches and queues with it. It is not
 // safe for use from many goroutines.
 type ModelBoard struct {
 	order    store.Order
 	sealed   bool
 	sequence uint64
-	entries  []modelEntry // in no order
+	entries  map[string]*modelEntry
 	sources  map[string]uint64
 }
 
@@ -26,7 +26,7 @@ type modelEntry struct {
 
 // NewModelBoard makes an empty board of the order.
 func NewModelBoard(order store.Order) *ModelBoard {
-	return &ModelBoard{order: order, sources: make(map[string]uint64)}
+	return &ModelBoard{order: order, entries: make(map[string]*modelEntry), sources: make(map[string]uint64)}
 }
 
 // Merge is what store.Boards.Merge does and answers. Sequences count up from 1 by one.
@@ -50,21 +50,21 @@ func (m *ModelBoard) Merge(batch store.Batch) ([]store.Change, error) {
 }
 
 func (m *ModelBoard) kept(key string) store.Change {
-	if e := m.find(key); e != nil {
+	if e := m.entries[key]; e != nil {
 		return store.Change{Effect: store.Kept, Old: e.Score, New: e.Score}
 	}
 	return store.Change{Effect: store.Kept}
 }
 
 func (m *ModelBoard) submit(rule store.Rule, s store.Submission) store.Change {
-	e := m.find(s.Key)
+	e := m.entries[s.Key]
 	if e == nil {
 		m.sequence++
-		created := modelEntry{Entry: store.Entry{Key: s.Key, Score: s.Score, Sequence: m.sequence, Meta: meta(s)}}
+		created := &modelEntry{Entry: store.Entry{Key: s.Key, Score: s.Score, Sequence: m.sequence, Meta: meta(s)}}
 		if rule == store.Last {
 			created.stamp = s.Stamp
 		}
-		m.entries = append(m.entries, created)
+		m.entries[s.Key] = created
 		return store.Change{Effect: store.Created, New: s.Score}
 	}
 	score, old := e.Score, e.Score
@@ -100,22 +100,15 @@ func meta(s store.Submission) []byte {
 	return bytes.Clone(s.Meta)
 }
 
-func (m *ModelBoard) find(key string) *modelEntry {
-	for i := range m.entries {
-		if m.entries[i].Key == key {
-			return &m.entries[i]
-		}
-	}
-	return nil
-}
-
 // Remove is what store.Boards.Remove does and answers.
 func (m *ModelBoard) Remove(keys ...string) (int, error) {
 	if m.sealed {
 		return 0, store.ErrSealed
 	}
 	before := len(m.entries)
-	m.entries = slices.DeleteFunc(m.entries, func(e modelEntry) bool { return slices.Contains(keys, e.Key) })
+	for _, key := range keys {
+		delete(m.entries, key)
+	}
 	if len(m.entries) < before {
 		m.sequence++
 	}
@@ -135,12 +128,15 @@ func (m *ModelBoard) Info() store.BoardInfo {
 
 // Standings is the whole board in its order.
 func (m *ModelBoard) Standings() []store.Standing {
-	sorted := slices.Clone(m.entries)
-	slices.SortFunc(sorted, func(a, b modelEntry) int { return compareEntries(m.order, a.Entry, b.Entry) })
-	all := make([]store.Standing, len(sorted))
-	for i, e := range sorted {
-		e.Meta = bytes.Clone(e.Meta)
-		all[i] = store.Standing{Entry: e.Entry, Rank: int64(i) + 1}
+	all := make([]store.Standing, 0, len(m.entries))
+	for _, e := range m.entries {
+		s := store.Standing{Entry: e.Entry}
+		s.Meta = bytes.Clone(e.Meta)
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b store.Standing) int { return compareEntries(m.order, a.Entry, b.Entry) })
+	for i := range all {
+		all[i].Rank = int64(i) + 1
 	}
 	return all
 }

@@ -33,10 +33,10 @@ func readsInOrder(t *testing.T, h Harness[store.Records]) {
 	b, d, a, missing := all[0], all[1], all[2], func(key string) store.Record { return store.Record{Key: key} }
 	found, err := r.Get(t.Context(), "d", "x", "a", "b", "c", "e")
 	ok(t, "Get", err)
-	wantSame(t, "records", found, []store.Record{d, missing("x"), a, b, missing("c"), missing("e")})
+	wantRecords(t, "records", found, []store.Record{d, missing("x"), a, b, missing("c"), missing("e")})
 	found, err = r.Get(t.Context(), "nothing", "at", "all")
 	ok(t, "Get", err)
-	wantSame(t, "records", found, []store.Record{missing("nothing"), missing("at"), missing("all")})
+	wantRecords(t, "records", found, []store.Record{missing("nothing"), missing("at"), missing("all")})
 }
 
 func readsMany(t *testing.T, h Harness[store.Records]) {
@@ -56,7 +56,7 @@ func readsMany(t *testing.T, h Harness[store.Records]) {
 	}
 	found, err := r.Get(t.Context(), keys...)
 	ok(t, "Get", err)
-	wantSame(t, "records", found, all)
+	wantRecords(t, "records", found, all)
 }
 
 func valuesOfEverySize(t *testing.T, h Harness[store.Records]) {
@@ -180,7 +180,7 @@ func callersMayChange(t *testing.T, h Harness[store.Records]) {
 	found, err := r.Get(t.Context(), keys...)
 	ok(t, "Get", err)
 	keys[0] = "changed"
-	wantSame(t, "records", found, []store.Record{recordOf(kept), {Key: "other"}})
+	wantRecords(t, "records", found, []store.Record{recordOf(kept), {Key: "other"}})
 	if !r.Abilities().Scan {
 		return
 	}

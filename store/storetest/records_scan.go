@@ -119,7 +119,7 @@ func scanOrder(t *testing.T, h Harness[store.Records]) {
 	handles := openSome(t, h, 2)
 	all := seedRecords(t, handles[0], 3000)
 	for _, r := range handles {
-		wantSame(t, "Scan of everything", collect(t, r.Scan(t.Context(), store.Range{})), all)
+		wantRecords(t, "Scan of everything", collect(t, r.Scan(t.Context(), store.Range{})), all)
 	}
 }
 
@@ -142,7 +142,7 @@ func scanBounds(t *testing.T, h Harness[store.Records]) {
 		ranges = append(ranges, store.Range{From: bound(), To: bound()}, store.Range{From: bound()}, store.Prefix(bound()))
 	}
 	for _, rng := range ranges {
-		wantSame(t, fmt.Sprintf("Scan %+v", rng), collect(t, r.Scan(t.Context(), rng)), within(all, rng))
+		wantRecords(t, fmt.Sprintf("Scan %+v", rng), collect(t, r.Scan(t.Context(), rng)), within(all, rng))
 	}
 }
 
@@ -152,7 +152,7 @@ func scanLimit(t *testing.T, h Harness[store.Records]) {
 	for _, limit := range []int{1, 2, 99, 100, 101, 127, 128, 129, 255, 256, 257, 500, 511, 512, 513, 1000, 1024, 1099, 1100, 1101, 1 << 20} {
 		for _, from := range []string{"", all[17].Key, all[1099].Key} {
 			rng := store.Range{From: from, Limit: limit}
-			wantSame(t, fmt.Sprintf("Scan %+v", rng), collect(t, r.Scan(t.Context(), rng)), within(all, rng))
+			wantRecords(t, fmt.Sprintf("Scan %+v", rng), collect(t, r.Scan(t.Context(), rng)), within(all, rng))
 		}
 	}
 }
@@ -217,7 +217,7 @@ func scanAndWrite(t *testing.T, h Harness[store.Records]) {
 		}
 	}
 	added := func(rec store.Record) bool { return string(rec.Value) == "behind" }
-	wantSame(t, "records seen", slices.DeleteFunc(seen, added), all)
+	wantRecords(t, "records seen", slices.DeleteFunc(seen, added), all)
 	for _, rec := range collect(t, reader.Scan(t.Context(), store.Range{})) {
 		if !added(rec) {
 			t.Fatalf("%s is still there", rec.Key)
@@ -302,7 +302,7 @@ func scanAgain(t *testing.T, h Harness[store.Records]) {
 	r, m := open(t, h), &mint{}
 	all := seedRecords(t, r, 10)
 	seq := r.Scan(t.Context(), store.Range{Limit: 5})
-	wantSame(t, "first use", collect(t, seq), all[:5])
+	wantRecords(t, "first use", collect(t, seq), all[:5])
 	mustCommit(t, r, m.put(all[0].Key, "new", store.Any()))
 	again := collect(t, seq)
 	if len(again) != 5 || string(again[0].Value) != "new" {
@@ -343,5 +343,5 @@ func scanContext(t *testing.T, h Harness[store.Records]) {
 	if !failed {
 		t.Fatal("a Scan of many pages does not notice that its context ended")
 	}
-	wantSame(t, "records before the end", seen, all[:len(seen)])
+	wantRecords(t, "records before the end", seen, all[:len(seen)])
 }

@@ -139,7 +139,7 @@ func fullCommit(t *testing.T, h Harness[store.Records]) {
 	}
 	found, err := r.Get(t.Context(), keys...)
 	ok(t, "Get", err)
-	wantSame(t, "records", found, all)
+	wantRecords(t, "records", found, all)
 	for i, err := range r.Commit(t.Context(), txs...) {
 		wantConflict(t, "again", err, keys[i])
 	}
