@@ -16,7 +16,6 @@ func (r *records) Commit(ctx context.Context, txs ...store.Tx) []error {
 	parts := split(txs, r.options.GroupSize, r.options.GroupBytes)
 	jobs := make([]*job, len(parts))
 	for i, part := range parts {
-		part.now = r.now
 		var err error
 		if jobs[i], err = r.file.writer.start(ctx, part, len(part.txs), part.bytes); err != nil {
 			part.settle(errs, err)
@@ -36,7 +35,6 @@ type commit struct {
 	first   int // its place in the call
 	txs     []store.Tx
 	bytes   int
-	now     func() moment
 	refused []error // of each transaction; written by the writer
 }
 
@@ -83,11 +81,10 @@ func (c *commit) settle(errs []error, err error) {
 }
 
 // apply implements work.
-func (c *commit) apply(ctx context.Context, k *conn) error {
+func (c *commit) apply(ctx context.Context, t *transaction) error {
 	c.refused = make([]error, len(c.txs))
-	at := c.now()
 	for i, tx := range c.txs {
-		conflict, err := applyTx(ctx, k, tx, at)
+		conflict, err := applyTx(ctx, t, tx)
 		if err != nil {
 			return err
 		}
@@ -100,10 +97,10 @@ func (c *commit) apply(ctx context.Context, k *conn) error {
 
 // applyTx applies a transaction wholly, or answers the key whose condition did not hold.
 // Only one that writes several keys has to look before it writes.
-func applyTx(ctx context.Context, k *conn, tx store.Tx, at moment) (conflict string, err error) {
+func applyTx(ctx context.Context, t *transaction, tx store.Tx) (conflict string, err error) {
 	if len(tx) > 1 {
 		for _, w := range tx {
-			v, err := currentVersion(ctx, k, w.Key)
+			v, err := currentVersion(ctx, t.conn, w.Key)
 			if err != nil {
 				return "", err
 			}
@@ -113,7 +110,7 @@ func applyTx(ctx context.Context, k *conn, tx store.Tx, at moment) (conflict str
 		}
 	}
 	for _, w := range tx {
-		held, err := applyWrite(ctx, k, w, at)
+		held, err := applyWrite(ctx, t, w)
 		if err != nil {
 			return "", err
 		}
@@ -150,23 +147,23 @@ const (
 
 // applyWrite applies one write if its condition holds: in one statement, which looks and
 // writes at once.
-func applyWrite(ctx context.Context, k *conn, w store.Write, at moment) (held bool, err error) {
+func applyWrite(ctx context.Context, t *transaction, w store.Write) (held bool, err error) {
 	wanted, conditional := w.If.Wants()
 	var changed int64
 	switch {
 	case w.Op == store.Put && !conditional:
-		changed, err = k.exec(ctx, putAny, w.Key, int64(w.Version), at.boot, at.up, at.wall, w.Value)
+		changed, err = t.exec(ctx, putAny, w.Key, int64(w.Version), t.at.boot, t.at.up, t.at.wall, w.Value)
 	case w.Op == store.Put && wanted == 0:
-		changed, err = k.exec(ctx, putAbsent, w.Key, int64(w.Version), at.boot, at.up, at.wall, w.Value)
+		changed, err = t.exec(ctx, putAbsent, w.Key, int64(w.Version), t.at.boot, t.at.up, t.at.wall, w.Value)
 	case w.Op == store.Put:
-		changed, err = k.exec(ctx, putIs, int64(w.Version), at.boot, at.up, at.wall, w.Value, w.Key, int64(wanted))
+		changed, err = t.exec(ctx, putIs, int64(w.Version), t.at.boot, t.at.up, t.at.wall, w.Value, w.Key, int64(wanted))
 	case w.Op == store.Delete && !conditional:
-		_, err = k.exec(ctx, deleteAny, w.Key)
+		_, err = t.exec(ctx, deleteAny, w.Key)
 		return err == nil, err
 	case w.Op == store.Delete && wanted != 0:
-		changed, err = k.exec(ctx, deleteIs, w.Key, int64(wanted))
+		changed, err = t.exec(ctx, deleteIs, w.Key, int64(wanted))
 	default: // a Check, or a Delete of what must be absent: nothing to write
-		v, err := currentVersion(ctx, k, w.Key)
+		v, err := currentVersion(ctx, t.conn, w.Key)
 		return err == nil && w.If.Holds(v), err
 	}
 	return changed == 1, err

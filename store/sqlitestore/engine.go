@@ -12,6 +12,7 @@ import (
 // same folder open.
 type Engine struct {
 	durable, live *records
+	boards        *boards
 }
 
 // Open opens the store in the folder, and makes it when there is none. ctx bounds the
@@ -37,7 +38,7 @@ func open(ctx context.Context, path string, o Options, up uptime) (*Engine, erro
 	}
 	var files []*file
 	for _, k := range kinds() {
-		f, err := openFile(ctx, folder, k, o)
+		f, err := openFile(ctx, folder, k, o, up)
 		if err != nil {
 			for _, opened := range files {
 				err = errors.Join(err, opened.close(ctx))
@@ -55,6 +56,7 @@ func open(ctx context.Context, path string, o Options, up uptime) (*Engine, erro
 			file: files[1], options: o, uptime: up,
 			abilities: store.Abilities{MultiKey: true, Shared: true, Scan: true},
 		},
+		boards: &boards{file: files[2], sweeper: startSweeper(ctx, files[2].writer, o.Logger)},
 	}, nil
 }
 
@@ -63,6 +65,7 @@ func kinds() []kind {
 	return []kind{
 		{schema: recordsSchema, synchronous: "FULL", cacheKiB: 32 << 10},
 		{schema: liveSchema, synchronous: "NORMAL", cacheKiB: 16 << 10},
+		{schema: boardsSchema, synchronous: "FULL", cacheKiB: 64 << 10},
 	}
 }
 
@@ -73,10 +76,14 @@ func (e *Engine) Durable() store.Records { return e.durable }
 // the loss of power.
 func (e *Engine) Fast() store.Records { return e.live }
 
+// Boards keeps leaderboards: acknowledged writes survive the loss of power, because a result
+// is made from them.
+func (e *Engine) Boards() store.Boards { return e.boards }
+
 // Close closes the parts, each after its calls in flight, and returns all that went wrong.
 // When ctx ends first, what was queued and not begun is not done. Again is harmless.
 func (e *Engine) Close(ctx context.Context) error {
-	if err := errors.Join(e.live.Close(ctx), e.durable.Close(ctx)); err != nil {
+	if err := errors.Join(e.boards.Close(ctx), e.live.Close(ctx), e.durable.Close(ctx)); err != nil {
 		return fmt.Errorf("sqlitestore: close: %w", err)
 	}
 	return nil

@@ -35,16 +35,16 @@ type kind struct {
 }
 
 // openFile opens a database of the folder, making or migrating it where needed.
-func openFile(ctx context.Context, folder string, k kind, o Options) (*file, error) {
+func openFile(ctx context.Context, folder string, k kind, o Options, up uptime) (*file, error) {
 	path := filepath.Join(folder, k.schema.name)
-	f, err := startFile(ctx, path, k, o)
+	f, err := startFile(ctx, path, k, o, up)
 	if err != nil {
 		return nil, fmt.Errorf("sqlitestore: open %s: %w", path, openError(err))
 	}
 	return f, nil
 }
 
-func startFile(ctx context.Context, path string, k kind, o Options) (*file, error) {
+func startFile(ctx context.Context, path string, k kind, o Options, up uptime) (*file, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%w: it is no regular file", ErrForeign)
 	}
@@ -65,7 +65,7 @@ func startFile(ctx context.Context, path string, k kind, o Options) (*file, erro
 	f := &file{lock: lock, checkpoint: newCheckpoint(o.CheckpointPages, o.Logger)}
 	write := access{pragmas: pragmas(k.synchronous, k.cacheKiB)}
 	f.writer = &writer{
-		path: path, access: write, options: o, guard: g, log: o.Logger,
+		path: path, access: write, options: o, uptime: up, guard: g, log: o.Logger,
 		queue: newQueue(int64(o.QueueBytes)), turn: turnstile{lock: lock},
 		rand: newRand(), checkpoint: f.checkpoint,
 		done: make(chan struct{}),

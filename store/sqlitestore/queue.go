@@ -17,7 +17,14 @@ type work interface {
 	// apply makes the changes inside an open transaction. An error is the engine's and
 	// ends the whole transaction; what the work itself refuses it remembers for its caller
 	// and answers nil. It runs on the writer's goroutine, when its caller may have gone.
-	apply(ctx context.Context, c *conn) error
+	apply(ctx context.Context, t *transaction) error
+}
+
+// transaction is the engine's transaction that a group shares. It belongs to the writer's
+// goroutine.
+type transaction struct {
+	*conn
+	at moment // when it began
 }
 
 // job is work that waits for the writer.

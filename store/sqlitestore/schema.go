@@ -121,3 +121,47 @@ const recordsTable = `CREATE TABLE records (
 	wall    INTEGER NOT NULL, -- nanoseconds since 1970
 	value   BLOB    NOT NULL
 ) STRICT`
+
+// boardsSchema is the schema of boards.db. A board's name is NULL once it is dropped and its
+// entries are being removed.
+var boardsSchema = schema{name: boardsFile, scripts: []string{`CREATE TABLE boards (
+	id         INTEGER PRIMARY KEY AUTOINCREMENT,
+	name       TEXT UNIQUE,
+	ascending  INTEGER NOT NULL,
+	generation TEXT    NOT NULL,
+	count      INTEGER NOT NULL,
+	sequence   INTEGER NOT NULL,
+	sealed     INTEGER NOT NULL,
+	metas      INTEGER NOT NULL  -- some entry has had metadata
+) STRICT;
+CREATE TABLE entries (
+	board    INTEGER NOT NULL,
+	key      TEXT    NOT NULL,
+	place    INTEGER NOT NULL, -- the score, or its complement: smaller is better
+	sequence INTEGER NOT NULL,
+	epoch    INTEGER NOT NULL, -- with revision, the stamp of the last write under "last"
+	revision INTEGER NOT NULL,
+	meta     BLOB,
+	PRIMARY KEY (board, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX standings ON entries (board, place, sequence);
+CREATE TABLE shelves (
+	board    INTEGER NOT NULL,
+	place    INTEGER NOT NULL, -- with sequence, where the first bucket starts
+	sequence INTEGER NOT NULL,
+	entries  INTEGER NOT NULL,
+	buckets  BLOB    NOT NULL,
+	PRIMARY KEY (board, place, sequence)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE sources (
+	board  INTEGER NOT NULL,
+	source TEXT    NOT NULL,
+	n      INTEGER NOT NULL,
+	used   INTEGER NOT NULL, -- counts the batches of the board
+	PRIMARY KEY (board, source)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX source_use ON sources (board, used);
+CREATE VIEW standing AS
+	SELECT b.name AS board, e.key,
+		CASE b.ascending WHEN 1 THEN e.place ELSE ~e.place END AS score, e.sequence, e.meta
+	FROM boards b JOIN entries e ON e.board = b.id WHERE b.name IS NOT NULL`}}

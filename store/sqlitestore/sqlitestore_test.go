@@ -51,6 +51,22 @@ func (w wholeRecords) Close(ctx context.Context) error {
 	return errors.Join(w.Records.Close(ctx), w.engine.Close(ctx))
 }
 
+// wholeBoards closes the engine with the part.
+type wholeBoards struct {
+	store.Boards
+	engine *sqlitestore.Engine
+}
+
+func (w wholeBoards) Close(ctx context.Context) error {
+	return errors.Join(w.Boards.Close(ctx), w.engine.Close(ctx))
+}
+
+func TestBoards(t *testing.T) {
+	storetest.Boards(t, harness(func(e *sqlitestore.Engine) store.Boards {
+		return wholeBoards{e.Boards(), e}
+	}))
+}
+
 func TestRecords(t *testing.T) {
 	storetest.Records(t, harness(func(e *sqlitestore.Engine) store.Records {
 		return wholeRecords{e.Durable(), e}

@@ -29,6 +29,7 @@ type writer struct {
 	path    string
 	access  access
 	options Options
+	uptime  uptime
 	queue   *queue
 	guard   guard
 	turn    turnstile
@@ -157,12 +158,13 @@ func (wr *writer) tryBegin(ctx context.Context) error {
 
 // fill applies queued jobs until the group is full or the queue is empty.
 func (wr *writer) fill(ctx context.Context, g *group) error {
+	t := &transaction{conn: wr.conn, at: wr.uptime.at(wr.options.Clock.Now())}
 	for {
 		j := wr.queue.take(g)
 		if j == nil {
 			return nil
 		}
-		if err := j.work.apply(ctx, wr.conn); err != nil {
+		if err := j.work.apply(ctx, t); err != nil {
 			return err
 		}
 	}
