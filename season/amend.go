@@ -1,0 +1,150 @@
+package season
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/shoalworks/shoal/store"
+)
+
+// amendTries bounds how often a compare-and-set starts over.
+const amendTries = 16
+
+// errKeep ends an amendment that finds nothing to write.
+var errKeep = errors.New("season: keep")
+
+// read is one record of the durable store.
+func (s *Service) read(ctx context.Context, key string) (store.Record, error) {
+	recs, err := s.durable.Get(ctx, key)
+	if err != nil {
+		return store.Record{}, fmt.Errorf("season: read %s: %w", key, err)
+	}
+	return recs[0], nil
+}
+
+// amend rewrites a record by compare-and-set: next derives the new value from the present one
+// (nil when missing), or answers errKeep. It returns the value that is stored in the end. An
+// unknown outcome is read back: the version is the writer's own choice, so the read says
+// whether the write is there; if it still is on its way, the next round's condition fences it.
+func (s *Service) amend(ctx context.Context, key string, next func(now []byte) ([]byte, error)) ([]byte, error) {
+	var last error
+	for range amendTries {
+		rec, err := s.read(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		value, err := next(rec.Value)
+		if errors.Is(err, errKeep) {
+			return rec.Value, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		put := store.Write{Key: key, Op: store.Put, Value: value, If: store.Is(rec.Version), Version: s.n.NewVersion()}
+		err = s.durable.Commit(ctx, store.Tx{put})[0]
+		if err == nil {
+			return value, nil
+		}
+		last = err
+		if errors.Is(err, store.ErrConflict) {
+			continue
+		}
+		if store.OutcomeOf(err) == store.NotDone {
+			break
+		}
+		if rec, err := s.read(ctx, key); err == nil && rec.Version == put.Version {
+			return value, nil
+		}
+	}
+	return nil, fmt.Errorf("season: write %s: %w", key, last)
+}
+
+// firstRecord is season/<set>/first: the season in which the set was first used.
+type firstRecord struct {
+	Format int    `json:"format"`
+	K      int64  `json:"k"`
+	Season string `json:"season"`
+}
+
+// closedRecord is season/<set>/closed: every season from first to Through has a result.
+type closedRecord struct {
+	Format  int    `json:"format"`
+	Through int64  `json:"through"`
+	Season  string `json:"season"`
+}
+
+// closeRecord is season/<set>/<id>/close: who closed the season, for operators. Best effort.
+type closeRecord struct {
+	Node string    `json:"node"`
+	Time time.Time `json:"time"` // fleet time
+}
+
+// begin answers the stored progress, from memory when it was read recently, and records the
+// set's first season when there is none yet.
+func (s *Service) begin(ctx context.Context) (progress, error) {
+	p, fresh := s.shelf.stored(s.clock.Now())
+	if fresh && p.started {
+		return p, nil
+	}
+	p, err := s.readProgress(ctx)
+	if err != nil || p.started {
+		return p, err
+	}
+	k := s.season()
+	_, err = s.amend(ctx, firstKey(s.set), func(now []byte) ([]byte, error) {
+		if now != nil {
+			return nil, errKeep
+		}
+		return json.Marshal(firstRecord{Format: 1, K: k, Season: s.cfg.ID(k)})
+	})
+	if err != nil {
+		return progress{}, err
+	}
+	return s.readProgress(ctx)
+}
+
+// readProgress reads first and closedThrough from the store.
+func (s *Service) readProgress(ctx context.Context) (progress, error) {
+	recs, err := s.durable.Get(ctx, firstKey(s.set), closedKey(s.set))
+	if err != nil {
+		return progress{}, fmt.Errorf("season: read progress of %s: %w", s.set, err)
+	}
+	var p progress
+	if !recs[0].Missing() {
+		var first firstRecord
+		if err := json.Unmarshal(recs[0].Value, &first); err != nil {
+			return progress{}, fmt.Errorf("season: decode %s: %w", recs[0].Key, err)
+		}
+		p.started, p.first = true, max(first.K, 0)
+	}
+	p.through = p.first - 1
+	if !recs[1].Missing() {
+		var closed closedRecord
+		if err := json.Unmarshal(recs[1].Value, &closed); err != nil {
+			return progress{}, fmt.Errorf("season: decode %s: %w", recs[1].Key, err)
+		}
+		p.through = max(p.through, closed.Through)
+	}
+	s.shelf.know(p, s.clock.Now())
+	return p, nil
+}
+
+// moveThrough raises the stored closedThrough; it never lowers it.
+func (s *Service) moveThrough(ctx context.Context, through int64) error {
+	_, err := s.amend(ctx, closedKey(s.set), func(now []byte) ([]byte, error) {
+		var closed closedRecord
+		if now != nil {
+			if err := json.Unmarshal(now, &closed); err != nil {
+				return nil, fmt.Errorf("season: decode %s: %w", closedKey(s.set), err)
+			}
+			if closed.Through >= through {
+				return nil, errKeep
+			}
+		}
+		return json.Marshal(closedRecord{Format: 1, Through: through, Season: s.cfg.ID(through)})
+	})
+	return err
+}

@@ -1,0 +1,325 @@
+package season
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/shoalworks/shoal/clock"
+	"github.com/shoalworks/shoal/store"
+)
+
+const (
+	closePerPass = 16               // seasons that one pass closes at most
+	earlyLook    = 1000             // seasons that one pass looks at for results of others
+	retryAfter   = 30 * time.Second // after a pass that left a season waiting, at most
+	soon         = time.Second      // after a pass that was cut short
+	maxCloseJit  = 10 * time.Second // jitter of the pass after a boundary, at most
+	closeTries   = 4                // how often one close starts over when others move things
+)
+
+// closer is the state of the loop that closes seasons.
+type closer struct {
+	s    *Service
+	next time.Time // when the next pass is due, by the local clock
+	jit  time.Duration
+	k    int64 // the season that jit was drawn for
+}
+
+func (s *Service) newCloser() *closer {
+	return &closer{s: s, next: s.clock.Now().Add(s.cfg.FirstClose), k: -1}
+}
+
+// step closes what is due, looks after the boards of the running season, and hands out titles
+// to those who are online. It comes back after CloseEvery, just after the next season's Grace,
+// or sooner when something is left.
+func (c *closer) step(ctx context.Context, now time.Time) (next time.Time, err error) {
+	s := c.s
+	var out passed
+	if !now.Before(c.next) { // else it was kicked
+		every := max(s.cfg.CloseEvery, -s.cfg.CloseEvery)
+		c.next = now.Add(every)
+		out, err = s.pass(ctx)
+		if retry := min(retryAfter, every); err != nil || out.waiting {
+			c.sooner(now.Add(retry/2 + s.jitter(retry/2)))
+		}
+		c.sooner(c.afterGrace(now))
+	}
+	more, sweepErr := s.sweep(ctx)
+	inspectErr := s.inspect(ctx)
+	if more || out.more {
+		c.sooner(now.Add(soon))
+	}
+	return c.next, errors.Join(err, sweepErr, inspectErr)
+}
+
+func (c *closer) sooner(at time.Time) {
+	if at.Before(c.next) {
+		c.next = at
+	}
+}
+
+// afterGrace is when the next season is due to be closed, by the local clock, with jitter.
+func (c *closer) afterGrace(now time.Time) time.Time {
+	s := c.s
+	fleet := s.n.Now()
+	k := s.cfg.Season(fleet)
+	due := s.cfg.Start(k).Add(s.cfg.Grace)
+	if k == 0 || !fleet.Before(due) {
+		k++
+		due = s.cfg.Start(k).Add(s.cfg.Grace)
+	}
+	if k != c.k {
+		c.k, c.jit = k, 50*time.Millisecond+s.jitter(min(maxCloseJit, s.cfg.Grace/10))
+	}
+	return now.Add(due.Sub(fleet) + c.jit)
+}
+
+// passed is what a pass left.
+type passed struct {
+	closed  []Closed
+	waiting bool // a season is due and could not be closed
+	more    bool // the pass was cut short
+}
+
+// CloseDue closes every season that is due, as the loop does, and answers those that this call
+// found closed for the first time. A season that cannot be closed yet is in [Status] with the
+// reason. Passes of one node come one at a time.
+func (s *Service) CloseDue(ctx context.Context) ([]Closed, error) {
+	if s.isClosed() {
+		return nil, ErrClosed
+	}
+	var closed []Closed
+	for {
+		out, err := s.pass(ctx)
+		closed = append(closed, out.closed...)
+		if err != nil || !out.more {
+			return closed, err
+		}
+	}
+}
+
+// pass looks once from closedThrough to the season before the current.
+func (s *Service) pass(ctx context.Context) (passed, error) {
+	select {
+	case s.passing <- struct{}{}:
+	case <-ctx.Done():
+		return passed{}, fmt.Errorf("season: close %s: %w", s.set, context.Cause(ctx))
+	}
+	defer func() { <-s.passing }()
+	prog, err := s.readProgress(ctx)
+	if err != nil {
+		return passed{}, err
+	}
+	if !prog.started || s.cfg.CloseEvery < 0 {
+		return passed{}, nil
+	}
+	if fleet, fresh := s.n.FleetTime(); !fresh {
+		if next := prog.through + 1; s.isDue(next, fleet) {
+			return passed{waiting: true}, s.wait(next, ErrClock)
+		}
+		return passed{}, nil
+	}
+	now, err := s.durable.Now(ctx)
+	if err != nil {
+		return passed{}, fmt.Errorf("season: the store's clock: %w", err)
+	}
+	return s.closeUntil(ctx, prog, now)
+}
+
+// closeUntil closes the seasons that ended Grace before now, the durable store's clock as read
+// in this pass.
+func (s *Service) closeUntil(ctx context.Context, prog progress, now time.Time) (passed, error) {
+	var out passed
+	var errs []error
+	through, gap, work := prog.through, false, 0
+	for k := prog.through + 1; k <= prog.through+earlyLook; k++ {
+		if !s.isDue(k, now) {
+			break
+		}
+		known := s.shelf.isClosed(k)
+		if !known && work == closePerPass {
+			out.more = !out.waiting
+			break
+		}
+		if !known {
+			work++
+			c, err := s.closeOne(ctx, k)
+			if err != nil {
+				errs, gap, out.waiting = append(errs, s.wait(k, err)), true, true
+				continue
+			}
+			out.closed = append(out.closed, c)
+		}
+		s.waits.clear(k)
+		if !gap {
+			through = k
+		}
+	}
+	if through > prog.through {
+		if err := s.moveThrough(ctx, through); err != nil {
+			errs = append(errs, err)
+		} else {
+			s.shelf.know(progress{started: true, first: prog.first, through: through}, s.clock.Now())
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// isDue tells whether season k ended Grace before now.
+func (s *Service) isDue(k int64, now time.Time) bool {
+	return !now.Before(s.cfg.End(k).Add(s.cfg.Grace))
+}
+
+// wait notes why a season is not closed, and answers why.
+func (s *Service) wait(k int64, why error) error {
+	s.waits.note(Waiting{K: k, Season: s.cfg.ID(k), Why: why.Error(), Since: s.n.Now()})
+	return fmt.Errorf("season: close %s: %w", s.cfg.ID(k), why)
+}
+
+// errAgain starts a close over, because another node has moved things.
+var errAgain = errors.New("season: moved by another node")
+
+// closeOne closes one season that is due: another node's result is read; else the boards are
+// checked, rebuilt if they lost their memory, sealed and read, and the result is created.
+func (s *Service) closeOne(ctx context.Context, k int64) (Closed, error) {
+	var err error
+	for range closeTries {
+		var res *Result
+		var here bool
+		res, here, err = s.tryClose(ctx, k)
+		if errors.Is(err, errAgain) {
+			continue
+		}
+		if err != nil {
+			return Closed{}, err
+		}
+		s.learn(res, here)
+		if here {
+			s.log.InfoContext(ctx, "season closed", "season", res.Season, "unplayed", res.Unplayed)
+			s.signClose(ctx, res)
+		}
+		return Closed{K: k, ID: res.Season, Here: here}, nil
+	}
+	return Closed{}, err
+}
+
+func (s *Service) tryClose(ctx context.Context, k int64) (res *Result, here bool, err error) {
+	id := s.cfg.ID(k)
+	recs, err := s.durable.Get(ctx, resultKey(s.set, id))
+	if err != nil {
+		return nil, false, fmt.Errorf("read result: %w", err)
+	}
+	if !recs[0].Missing() {
+		res, err := decodeResult(recs[0].Value)
+		return res, false, err
+	}
+	// The register is read after the result was found missing, in this very try.
+	reg, err := s.amendRegister(ctx, k, func(reg register) (register, error) {
+		if reg.Format != 0 {
+			return reg, errKeep
+		}
+		reg = newRegister(id)
+		reg.Unplayed = true
+		return reg, nil
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	if res, err = s.compute(ctx, k, reg); err != nil {
+		return nil, false, err
+	}
+	return s.create(ctx, res)
+}
+
+// compute is the result of a season from its boards, which are valid, sealed and read whole.
+func (s *Service) compute(ctx context.Context, k int64, reg register) (*Result, error) {
+	res := &Result{
+		Format: resultFormat, Season: s.cfg.ID(k), K: k, Number: s.cfg.Number(k),
+		Unplayed: reg.Unplayed, Boards: []BoardResult{},
+	}
+	if reg.Unplayed {
+		for _, b := range s.cfg.Boards {
+			res.Boards = append(res.Boards, boardResult(b, store.Page{}, s.cfg.Top))
+		}
+		return res, nil
+	}
+	lost, err := s.lostBoards(ctx, k, reg)
+	if err != nil {
+		return nil, err
+	}
+	if len(lost) > 0 {
+		if err := s.rebuild(ctx, k, lost); err != nil {
+			return nil, err
+		}
+		return nil, errAgain
+	}
+	for _, b := range s.cfg.Boards {
+		info, err := s.boards.Seal(ctx, BoardKey(s.set, b.Name, res.Season))
+		if err == nil && !reg.valid(b.Name, info.Generation) {
+			err = ErrMemory
+		}
+		if err != nil {
+			return nil, fmt.Errorf("seal board %s: %w", b.Name, err)
+		}
+	}
+	for _, b := range s.cfg.Boards {
+		page, err := s.boards.Page(ctx, BoardKey(s.set, b.Name, res.Season), 0, s.cfg.Keep)
+		if err == nil && (!reg.valid(b.Name, page.Info.Generation) || !page.Info.Sealed) {
+			err = ErrMemory
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read board %s: %w", b.Name, err)
+		}
+		res.Boards = append(res.Boards, boardResult(b, page, s.cfg.Top))
+	}
+	return res, nil
+}
+
+// create stores the result unless there is one, and answers the one there is. Racing closers
+// carry the same bytes; what is compared holds no time and no node.
+func (s *Service) create(ctx context.Context, res *Result) (stored *Result, here bool, err error) {
+	data, err := res.encode()
+	if err != nil {
+		return nil, false, err
+	}
+	key := resultKey(s.set, res.Season)
+	put := store.Write{Key: key, Op: store.Put, Value: data, If: store.Absent(), Version: s.n.NewVersion()}
+	err = s.durable.Commit(ctx, store.Tx{put})[0]
+	if err == nil {
+		stored, err = decodeResult(data)
+		return stored, true, err
+	}
+	if store.OutcomeOf(err) == store.NotDone && !errors.Is(err, store.ErrConflict) {
+		return nil, false, fmt.Errorf("write result: %w", err)
+	}
+	rec, readErr := s.read(ctx, key)
+	if readErr != nil {
+		return nil, false, errors.Join(fmt.Errorf("write result: %w", err), readErr)
+	}
+	if rec.Missing() {
+		// Unknown and not there: it may still come, with these same bytes.
+		return nil, false, fmt.Errorf("write result: %w", err)
+	}
+	stored, err = decodeResult(rec.Value)
+	return stored, rec.Version == put.Version, err
+}
+
+// signClose notes who closed the season when, for operators. Best effort.
+func (s *Service) signClose(ctx context.Context, res *Result) {
+	data, err := json.Marshal(closeRecord{Node: s.n.ID(), Time: s.n.Now().UTC()})
+	if err != nil {
+		return
+	}
+	put := store.Write{Key: closeKey(s.set, res.Season), Op: store.Put, Value: data, If: store.Absent(), Version: s.n.NewVersion()}
+	if err := s.durable.Commit(ctx, store.Tx{put})[0]; err != nil && !errors.Is(err, store.ErrConflict) {
+		s.log.DebugContext(ctx, "who closed the season was not noted", "season", res.Season, "err", err)
+	}
+}
+
+// within bounds a context by the node's clock.
+func (s *Service) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	return clock.WithTimeout(ctx, s.clock, d)
+}

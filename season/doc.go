@@ -1,0 +1,59 @@
+// Package season runs competitive seasons that nobody has to start, and that anybody may close.
+//
+// # What it is
+//
+// Which season it is follows from the clock alone ([Calendar]). A player's counters live in a
+// block inside the profile and are reset the first time they are touched in a new season; the
+// final values wait in the block (owed) until the season has its result. Each season has
+// boards of its own, and after its end any node closes it: seal, read, and one conditional
+// create of the result. Whoever stands in the result gets a title that lasts.
+//
+// The pure rules have files of their own: calendar, stat, block, processed, title, result,
+// register. [Service] is the one type around them that owns goroutines: one loop writes to
+// the boards, the other closes seasons and hands out titles to those who are online.
+//
+// # Guarantees
+//
+//   - Season time is the durable store's clock (node.Node.Now). A season is closed only with a
+//     fresh estimate, and only when the store's own clock, read in the same close, is past the
+//     end by Grace.
+//   - A block never goes back to an earlier season. Old values move to owed in the same
+//     transaction that resets the block, and leave it only when their board has answered and
+//     the season has its result, so that a board that loses its memory before the close can be
+//     rebuilt from the profiles.
+//   - Boards show only what is stored: a session is synced before its values are sent.
+//     Counters are absolute values of the profile, written under store.Last with the profile's
+//     (epoch, revision): sending them again is harmless, an older node's values lose, and a
+//     profile that is set back by an operator sets its entry back too.
+//   - A result is made only from boards of the generation that the durable register of the
+//     season names. A board that lost its memory is rebuilt from the profiles after the end,
+//     or the close waits and says why ([Status]).
+//   - A result never changes: it is created once, and closers that lose the race read it.
+//   - A title and its processed mark are one transaction, which is durable before the
+//     listener hears of it: the listener fires at most once. Rewards that must happen exactly
+//     once belong into [Deps].Reward, whose operations are part of that transaction.
+//
+// Limit: a node that dies in the last seconds of a season contributes its last unsent values
+// only if the player is loaded anywhere within Grace, or if a board has to be rebuilt.
+//
+// # Limits
+//
+// A block keeps at most [MaxOwed] owed seasons, the outbox [MaxOutbox] values, the cache
+// [MaxResults] results; each says what happens beyond.
+//
+// # Concurrency
+//
+// A Service is safe for use from many goroutines. No lock is held across a store call.
+// Calendar, Config, Block and Result are values; what a Service hands out is shared and must
+// not be changed.
+//
+// # Errors
+//
+// Conditions are sentinels ([ErrOverflow], [ErrUnknownEvent], [ErrNoResult] and so on) to be
+// tested with errors.Is; errors of the store pass through wrapped.
+//
+// # Testing
+//
+// The rules are checked against plain models by property tests; closing and titles run on
+// memstore with every write cut, lost and repeated in turn, in virtual time.
+package season

@@ -1,0 +1,167 @@
+package season
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/shoalworks/shoal/doc"
+)
+
+const (
+	maxWalk    = 2000 // seasons that one look for unprocessed ones passes over
+	sweepWidth = 64   // players processed at once in the background
+)
+
+// candidates lists closed seasons, as far as is known, that a profile is not processed for:
+// at most maxLookup, in order; more when there are others.
+func (s *Service) candidates(done Processed, p progress) (ks []int64, more bool) {
+	now := s.clock.Now()
+	last := s.season() - 1
+	done = done.From(p.first)
+	for k := done.Through + 1; k <= last && k <= done.Through+maxWalk; k++ {
+		switch {
+		case done.Has(k) || done.Full(k):
+		case !s.shelf.isClosed(k) && s.shelf.isAbsent(k, now):
+		case len(ks) == maxLookup:
+			return ks, true
+		default:
+			ks = append(ks, k)
+		}
+	}
+	return ks, false
+}
+
+// grantTo processes closed seasons for a player. Titles, rewards and the processed mark are
+// one transaction; the listener hears of the titles when it is stored. more tells that there
+// are closed seasons left.
+func (s *Service) grantTo(ctx context.Context, p *player) (titles []Title, more bool, err error) {
+	news := s.shelf.news()
+	prog, err := s.begin(ctx)
+	if err != nil {
+		return nil, true, err
+	}
+	block, err := s.rules.block(p.session.Data())
+	if err != nil {
+		return nil, false, err
+	}
+	created := s.cfg.Season(p.session.Created())
+	ks, more := s.candidates(s.rules.processed(block, created), prog)
+	found, err := s.results(ctx, ks)
+	if err != nil {
+		return nil, true, err
+	}
+	results := make([]*Result, 0, len(ks))
+	for _, k := range ks {
+		if found[k] != nil {
+			results = append(results, found[k])
+		}
+	}
+	if len(results) > 0 {
+		if titles, err = s.store(ctx, p, prog.first, results); err != nil {
+			return nil, true, err
+		}
+	}
+	if !more {
+		p.setLooked(news)
+	}
+	return titles, more, nil
+}
+
+// store grants the titles of results in one transaction and tells of them when it is durable.
+func (s *Service) store(ctx context.Context, p *player, first int64, results []*Result) ([]Title, error) {
+	created := s.cfg.Season(p.session.Created())
+	settled := p.allSettled()
+	var g grants
+	err := p.session.Change("season "+s.set+": results", func(data doc.Value) ([]doc.Op, error) {
+		var err error
+		if g, err = s.rules.grant(data, p.session.Key(), created, first, results, settled); err != nil {
+			return nil, err
+		}
+		ops := g.ops
+		if s.deps.Reward != nil {
+			for _, t := range g.titles {
+				ops = append(ops, s.deps.Reward(t)...)
+			}
+		}
+		if len(ops) == 0 {
+			return nil, errNothing
+		}
+		return ops, nil
+	})
+	if errors.Is(err, errNothing) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("season: titles of %s: %w", p.session.Key(), err)
+	}
+	for _, id := range g.owed {
+		if k, ok := s.cfg.Parse(id); ok {
+			p.forget([]int64{k})
+		}
+	}
+	return g.titles, s.tell(ctx, p, g.titles)
+}
+
+// tell has titles stored, and then tells the listener. When they cannot be stored now they are
+// held back until a later sync.
+func (s *Service) tell(ctx context.Context, p *player, titles []Title) error {
+	if len(titles) == 0 {
+		return nil
+	}
+	if err := p.session.Sync(ctx); err != nil {
+		p.hold(titles)
+		return fmt.Errorf("season: sync the titles of %s: %w", p.session.Key(), err)
+	}
+	s.counts.titles.Add(uint64(len(titles)))
+	if s.deps.OnTitle != nil {
+		s.deps.OnTitle(ctx, p.session, titles)
+	}
+	return nil
+}
+
+// sweep processes closed seasons for open sessions that have not been looked at since the
+// last one was closed, and titles that still wait for a sync. more tells that some are left.
+func (s *Service) sweep(ctx context.Context) (more bool, err error) {
+	news := s.shelf.news()
+	var (
+		wg   sync.WaitGroup
+		gate = make(chan struct{}, sweepWidth)
+		mu   sync.Mutex
+		errs []error
+	)
+	for _, p := range s.players.all() {
+		unheard := p.takeUnheard()
+		if len(unheard) == 0 && p.looked() >= news || ctx.Err() != nil {
+			continue
+		}
+		gate <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-gate }()
+			left, err := s.sweepOne(ctx, p, unheard)
+			mu.Lock()
+			defer mu.Unlock()
+			more = more || left
+			if err != nil && len(errs) < 3 {
+				errs = append(errs, err)
+			}
+		})
+	}
+	wg.Wait()
+	return more, errors.Join(errs...)
+}
+
+func (s *Service) sweepOne(ctx context.Context, p *player, unheard []Title) (more bool, err error) {
+	ctx, cancel := s.within(ctx, syncWait)
+	defer cancel()
+	if err := s.tell(ctx, p, unheard); err != nil {
+		return false, err
+	}
+	_, more, err = s.grantTo(ctx, p)
+	if err != nil {
+		return false, err
+	}
+	s.pay(ctx, p)
+	return more, nil
+}

@@ -1,0 +1,185 @@
+package season
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/shoalworks/shoal/doc"
+)
+
+// player is a session that the service knows of.
+type player struct {
+	session Session
+	changed atomic.Uint64 // counts changes that the boards should see
+
+	mu struct {
+		sync.Mutex
+		sent    uint64              // changed, as of what the boards have answered for
+		settled map[int64]doc.Value // owed seasons → the values answered for
+		unheard []Title             // stored or not, not yet told: they wait for a sync
+		looked  uint64              // the shelf's count when all known results were processed
+	}
+}
+
+// owesBoards tells whether something changed since the boards last answered.
+func (p *player) owesBoards() bool {
+	now := p.changed.Load()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return now != p.mu.sent
+}
+
+// sentUpTo notes that the boards have what there was at the count.
+func (p *player) sentUpTo(count uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.sent = max(p.mu.sent, count)
+}
+
+// settle notes that the boards have answered for owed values.
+func (p *player) settle(k int64, values doc.Value) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mu.settled == nil {
+		p.mu.settled = make(map[int64]doc.Value)
+	}
+	p.mu.settled[k] = values
+}
+
+// isSettled tells whether the boards have answered for exactly these owed values.
+func (p *player) isSettled(k int64, values doc.Value) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	sent, ok := p.mu.settled[k]
+	return ok && sent.Equal(values)
+}
+
+func (p *player) allSettled() map[int64]doc.Value {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.mu.settled)
+}
+
+// forget drops settled seasons whose values have left the block.
+func (p *player) forget(ks []int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, k := range ks {
+		delete(p.mu.settled, k)
+	}
+}
+
+func (p *player) looked() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.mu.looked
+}
+
+func (p *player) setLooked(count uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.looked = max(p.mu.looked, count)
+}
+
+// hold keeps titles that could not be told because the sync failed.
+func (p *player) hold(titles []Title) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.unheard = append(p.mu.unheard, titles...)
+}
+
+// takeUnheard hands out what was held, to one caller.
+func (p *player) takeUnheard() []Title {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := p.mu.unheard
+	p.mu.unheard = nil
+	return out
+}
+
+// gone tells whether the session has ended.
+func (p *player) gone() bool {
+	select {
+	case <-p.session.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// players are the open sessions by key. As many as the node has sessions: entries of ended
+// sessions are swept at each window.
+type players struct {
+	mu struct {
+		sync.RWMutex
+		byKey map[string]*player
+	}
+}
+
+func newPlayers() *players {
+	ps := new(players)
+	ps.mu.byKey = make(map[string]*player)
+	return ps
+}
+
+// of is the player of a session, which becomes known if it is not yet: an event may come
+// before the game calls Joined. Two sessions of one key differ by their Done channel.
+func (ps *players) of(s Session) *player {
+	key := s.Key()
+	ps.mu.RLock()
+	p := ps.mu.byKey[key]
+	ps.mu.RUnlock()
+	if p != nil && p.session.Done() == s.Done() {
+		return p
+	}
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if p = ps.mu.byKey[key]; p != nil && p.session.Done() == s.Done() {
+		return p
+	}
+	p = &player{session: s}
+	ps.mu.byKey[key] = p
+	return p
+}
+
+// byKey is the open session of a key, or nil.
+func (ps *players) byKey(key string) *player {
+	ps.mu.RLock()
+	defer ps.mu.RUnlock()
+	return ps.mu.byKey[key]
+}
+
+// remove forgets a player, unless another session has taken its place.
+func (ps *players) remove(p *player) {
+	key := p.session.Key()
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.mu.byKey[key] == p {
+		delete(ps.mu.byKey, key)
+	}
+}
+
+// all lists the open sessions by key, without the ended ones, which are forgotten.
+func (ps *players) all() []*player {
+	ps.mu.RLock()
+	list := slices.Collect(maps.Values(ps.mu.byKey))
+	ps.mu.RUnlock()
+	slices.SortFunc(list, func(a, b *player) int { return strings.Compare(a.session.Key(), b.session.Key()) })
+	return slices.DeleteFunc(list, func(p *player) bool {
+		if p.gone() {
+			ps.remove(p)
+			return true
+		}
+		return false
+	})
+}
+
+// unsettle forgets what the boards have answered for.
+func (p *player) unsettle() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	clear(p.mu.settled)
+}

@@ -1,0 +1,168 @@
+package season
+
+import (
+	"sync"
+	"time"
+)
+
+// MaxResults is how many results a node keeps in memory; when there is one more, the one that
+// was used longest ago leaves and is read again when it is needed.
+const MaxResults = 256
+
+const (
+	maxAbsent   = 4096             // seasons remembered as not closed yet
+	maxEarly    = 4096             // closed seasons above closedThrough
+	absentFor   = 30 * time.Second // how long "no result yet" is believed
+	progressFor = 30 * time.Second // how long first and closedThrough are believed
+)
+
+// shelf is what a node knows of closed seasons. Results never change, so they are kept as
+// long as there is room.
+type shelf struct {
+	limit   int
+	looking chan struct{} // holds a token while results are being read: one read serves all
+
+	mu struct {
+		sync.Mutex
+		results map[int64]*shelved
+		used    uint64
+		absent  map[int64]time.Time // when a look found no result
+
+		known    bool // progress has been read
+		readAt   time.Time
+		started  bool  // the set has a first season
+		first    int64 // the season of the set's first record
+		through  int64 // every season from first to here is closed
+		early    map[int64]bool
+		progress uint64 // grows whenever another season is known to be closed
+	}
+}
+
+type shelved struct {
+	result *Result
+	used   uint64
+}
+
+func newShelf(limit int) *shelf {
+	sh := &shelf{limit: limit, looking: make(chan struct{}, 1)}
+	sh.mu.results = make(map[int64]*shelved)
+	sh.mu.absent = make(map[int64]time.Time)
+	sh.mu.early = make(map[int64]bool)
+	sh.mu.through = -1
+	sh.mu.progress = 1
+	return sh
+}
+
+// get is a result that is in memory.
+func (sh *shelf) get(k int64) (*Result, bool) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	e, ok := sh.mu.results[k]
+	if !ok {
+		return nil, false
+	}
+	sh.mu.used++
+	e.used = sh.mu.used
+	return e.result, true
+}
+
+// put keeps a result and tells whether the season was not known to be closed.
+func (sh *shelf) put(r *Result) (news bool) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sh.mu.used++
+	sh.mu.results[r.K] = &shelved{r, sh.mu.used}
+	delete(sh.mu.absent, r.K)
+	if len(sh.mu.results) > sh.limit {
+		sh.evictLocked()
+	}
+	if sh.closedLocked(r.K) {
+		return false
+	}
+	if len(sh.mu.early) < maxEarly {
+		sh.mu.early[r.K] = true
+	}
+	sh.mu.progress++
+	return true
+}
+
+func (sh *shelf) evictLocked() {
+	var oldest int64
+	least := uint64(0)
+	for k, e := range sh.mu.results {
+		if least == 0 || e.used < least {
+			oldest, least = k, e.used
+		}
+	}
+	delete(sh.mu.results, oldest)
+}
+
+// isAbsent tells that a recent look found no result.
+func (sh *shelf) isAbsent(k int64, now time.Time) bool {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	at, ok := sh.mu.absent[k]
+	return ok && now.Sub(at) < absentFor
+}
+
+func (sh *shelf) setAbsent(k int64, now time.Time) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if len(sh.mu.absent) >= maxAbsent {
+		clear(sh.mu.absent)
+	}
+	sh.mu.absent[k] = now
+}
+
+// isClosed tells that season k is known to have a result.
+func (sh *shelf) isClosed(k int64) bool {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return sh.closedLocked(k)
+}
+
+func (sh *shelf) closedLocked(k int64) bool {
+	if sh.mu.early[k] {
+		return true
+	}
+	return sh.mu.known && sh.mu.started && k >= sh.mu.first && k <= sh.mu.through
+}
+
+// progress is what is stored of the set's closing.
+type progress struct {
+	started bool  // the set has a first season
+	first   int64 // that season
+	through int64 // every season from first to here has a result; first-1 when none has
+}
+
+// know keeps what was read of first and closedThrough. Neither ever goes back.
+func (sh *shelf) know(p progress, now time.Time) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sh.mu.known, sh.mu.readAt = true, now
+	sh.mu.started, sh.mu.first = p.started, p.first
+	if p.through > sh.mu.through {
+		sh.mu.through = p.through
+		sh.mu.progress++
+	}
+	for k := range sh.mu.early {
+		if k <= sh.mu.through {
+			delete(sh.mu.early, k)
+		}
+	}
+}
+
+// stored is what is known of first and closedThrough; fresh when it was read recently.
+func (sh *shelf) stored(now time.Time) (p progress, fresh bool) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	p = progress{sh.mu.started, sh.mu.first, max(sh.mu.through, sh.mu.first-1)}
+	return p, sh.mu.known && now.Sub(sh.mu.readAt) < progressFor
+}
+
+// news counts how often another season became known as closed.
+func (sh *shelf) news() uint64 {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return sh.mu.progress
+}

@@ -1,0 +1,172 @@
+package season
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/shoalworks/shoal/doc"
+)
+
+// Title is what a place among the best of a season earns, for good.
+type Title struct {
+	Key         string // "Fish@C1S2": board and season, so that the second one is another
+	Board       string
+	Season      string // the season's id
+	Number      int64  // the season's number, k+1
+	Rank        int    // from 1
+	Score       int64
+	Name        string // "SEA KING"
+	Text        string // "#3 SEA KING (S2)"
+	Corrections int    // how many corrections of the result it takes into account
+}
+
+// TitleKey is the key of a title in the block: board and season.
+func TitleKey(board, season string) string { return board + "@" + season }
+
+// TitleText is a title as players see it: "#3 SEA KING (S2)".
+func TitleText(rank int, name string, number int64) string {
+	return fmt.Sprintf("#%d %s (S%d)", rank, name, number)
+}
+
+func (t Title) value() doc.Value {
+	return doc.MustObject(map[string]doc.Value{
+		"rank": doc.Int(int64(t.Rank)), "score": doc.Int(t.Score), "number": doc.Int(t.Number),
+		"name": must(doc.String(t.Name)), "text": must(doc.String(t.Text)),
+		"corrections": doc.Int(int64(t.Corrections)),
+	})
+}
+
+// titles reads the block's titles, by season, then board. What is no title is left out.
+func (r *rules) titles(block doc.Value) []Title {
+	member, _ := block.Member("titles")
+	var out []Title
+	for key, v := range member.Members() {
+		board, season, ok := strings.Cut(key, "@")
+		rank, okRank := number(v, "rank")
+		if !ok || !okRank {
+			continue
+		}
+		t := Title{Key: key, Board: board, Season: season, Rank: int(rank)}
+		t.Score, _ = number(v, "score")
+		t.Number, _ = number(v, "number")
+		corrections, _ := number(v, "corrections")
+		t.Corrections = int(corrections)
+		name, _ := v.Member("name")
+		t.Name, _ = name.AsString()
+		text, _ := v.Member("text")
+		t.Text, _ = text.AsString()
+		out = append(out, t)
+	}
+	slices.SortFunc(out, func(a, b Title) int {
+		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Board, b.Board))
+	})
+	return out
+}
+
+// earned lists the titles of a player in a result.
+func (r *Result) earned(key string) []Title {
+	var out []Title
+	for i := range r.Boards {
+		b := &r.Boards[i]
+		at, ok := b.place[key]
+		if !ok {
+			continue
+		}
+		p := b.Top[at]
+		out = append(out, Title{
+			Key: TitleKey(b.Board, r.Season), Board: b.Board, Season: r.Season, Number: r.Number,
+			Rank: p.Rank, Score: p.Score, Name: b.Title, Text: TitleText(p.Rank, b.Title, r.Number),
+		})
+	}
+	return out
+}
+
+// grants is what processing closed seasons does to a profile.
+type grants struct {
+	ops    []doc.Op
+	titles []Title  // new ones only
+	owed   []string // owed seasons that are settled with these seasons
+}
+
+// grant processes the results of closed seasons for one player: titles, the processed mark
+// and, of these seasons, what is owed and settled (settled holds the values that the boards
+// have answered for). What is processed already grants nothing. first is the set's first
+// season.
+func (r *rules) grant(data doc.Value, key string, created, first int64, results []*Result, settled map[int64]doc.Value) (grants, error) {
+	block, err := r.block(data)
+	if err != nil {
+		return grants{}, err
+	}
+	var g grants
+	before := r.processed(block, created)
+	after := before.From(first)
+	for _, res := range results {
+		if after.Has(res.K) || after.Full(res.K) {
+			continue
+		}
+		after = after.Mark(res.K)
+		for _, t := range res.earned(key) {
+			if held, _ := block.Member("titles"); has(held, t.Key) {
+				continue
+			}
+			g.titles = append(g.titles, t)
+			g.ops = append(g.ops, doc.Set(r.titlesAt.Append(t.Key), t.value()))
+		}
+	}
+	if after.Through != before.Through || len(after.Extra) != len(before.Extra) {
+		g.ops = append(g.ops, doc.Set(r.processedAt, after.value()))
+	}
+	for _, res := range results {
+		if sent, ok := settled[res.K]; ok && r.owes(block, res.Season, sent) {
+			g.owed = append(g.owed, res.Season)
+			g.ops = append(g.ops, doc.Unset(r.owedAt.Append(res.Season)))
+		}
+	}
+	if len(g.ops) > 0 && block.IsNull() {
+		// A path through null leads nowhere; a missing one is made on the way.
+		g.ops = append([]doc.Op{doc.Set(r.path, doc.MustObject(nil))}, g.ops...)
+	}
+	return g, nil
+}
+
+func has(object doc.Value, name string) bool {
+	_, ok := object.Member(name)
+	return ok
+}
+
+// owes tells whether the block owes exactly these values for the season.
+func (r *rules) owes(block doc.Value, season string, values doc.Value) bool {
+	owed, _ := block.Member("owed")
+	now, ok := owed.Member(season)
+	return ok && now.Equal(values)
+}
+
+// pay removes owed values that are settled, for seasons that need them no more.
+func (r *rules) pay(data doc.Value, settled map[int64]doc.Value) ([]doc.Op, error) {
+	block, err := r.block(data)
+	if err != nil {
+		return nil, err
+	}
+	var ops []doc.Op
+	for k, values := range settled {
+		if id := r.cfg.ID(k); r.owes(block, id, values) {
+			ops = append(ops, doc.Unset(r.owedAt.Append(id)))
+		}
+	}
+	return ops, nil
+}
+
+// shown cuts a text for a log line.
+func shown(s string) string {
+	if len(s) <= maxTitle {
+		return s
+	}
+	s = s[:maxTitle]
+	for !utf8.ValidString(s) {
+		s = s[:len(s)-1]
+	}
+	return s + "…"
+}
