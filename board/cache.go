@@ -1,0 +1,240 @@
+package board
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/shoalworks/shoal/store"
+)
+
+// cache is the page of a board that everybody shares.
+type cache struct {
+	current atomic.Pointer[cachedPage] // replaced, never changed, under mu
+	mu      struct {
+		sync.Mutex
+		reading *pageRead // the read in flight
+		news    *store.Page
+		telling bool // a goroutine is calling the listeners
+	}
+}
+
+type cachedPage struct {
+	page  store.Page
+	until time.Time // fresh before, by the local clock
+}
+
+// pageRead is a read that callers wait for. page and err stand when done is closed.
+type pageRead struct {
+	done chan struct{}
+	page store.Page
+	err  error
+	late bool // the board was written meanwhile: what is read is not fresh; guarded by the cache's mutex
+}
+
+// Top is the best entries of a board, at most count of them (0: as many as the cached page
+// has). They come from a page that is at most CacheFor old, counted from when its read
+// began; one read of the store a window serves every caller. A failed read keeps the earlier
+// page for another whole window; without an earlier page the answer is [ErrNoPage], with the
+// store's error, and the next call tries again. A board that was never written is empty.
+//
+// More entries than the cached page has, up to store.MaxPage, are read from the store, as one
+// page of one state; identical calls that overlap share it.
+//
+// The entries are shared between callers: they are read-only. After Close the cached page is
+// served, however old.
+func (s *Service) Top(ctx context.Context, board string, count int) (store.Page, error) {
+	b := s.boards.Load().byName[board]
+	if b == nil {
+		_, err := s.board(board)
+		return store.Page{}, err
+	}
+	if uint(count) > uint(b.cfg.MaxEntries) {
+		return s.deepTop(ctx, b, count)
+	}
+	if p := b.cache.current.Load(); p != nil && s.host.clock.Now().Before(p.until) {
+		return first(p.page, count), nil
+	}
+	page, err := s.sharedTop(ctx, b)
+	return first(page, count), err
+}
+
+// first is the page with no more than count entries, unless count is 0.
+func first(page store.Page, count int) store.Page {
+	if count > 0 && count < len(page.Entries) {
+		page.Entries = page.Entries[:count:count]
+	}
+	return page
+}
+
+// deepTop reads more than the cached page holds.
+func (s *Service) deepTop(ctx context.Context, b *board, count int) (store.Page, error) {
+	if err := checkCount(b.name, "count", count, store.MaxPage); err != nil {
+		return store.Page{}, err
+	}
+	id := readKey{kind: readTop, board: b.name, wrote: b.wrote.Load(), n: count}
+	page, err := share(ctx, s, id, func(ctx context.Context) (store.Page, error) {
+		return b.orEmpty(s.host.boards.Page(ctx, b.name, 0, count))
+	})
+	return page, readError("top", b.name, "", err)
+}
+
+// sharedTop waits for the read of the page, which the first caller starts.
+func (s *Service) sharedTop(ctx context.Context, b *board) (store.Page, error) {
+	c := &b.cache
+	c.mu.Lock()
+	if p := c.current.Load(); p != nil && s.host.clock.Now().Before(p.until) {
+		c.mu.Unlock()
+		return p.page, nil
+	}
+	r := c.mu.reading
+	if r == nil {
+		callCtx, cancel := s.bounded(context.WithoutCancel(ctx))
+		done, ok := s.reads.begin(cancel)
+		if !ok {
+			c.mu.Unlock()
+			return s.lastTop(b)
+		}
+		r = &pageRead{done: make(chan struct{})}
+		c.mu.reading = r
+		go s.readTop(callCtx, b, r, done)
+	}
+	c.mu.Unlock()
+	select {
+	case <-r.done:
+		return r.page, r.err
+	case <-ctx.Done():
+		return store.Page{}, readError("top", b.name, "", context.Cause(ctx))
+	case <-s.drain.begun:
+		return s.lastTop(b)
+	}
+}
+
+// lastTop is what a closed service serves.
+func (s *Service) lastTop(b *board) (store.Page, error) {
+	if p := b.cache.current.Load(); p != nil {
+		return p.page, nil
+	}
+	return store.Page{}, closedError(b.name)
+}
+
+func (s *Service) readTop(ctx context.Context, b *board, r *pageRead, done func()) {
+	began := s.host.clock.Now()
+	page, err := b.orEmpty(s.host.boards.Page(ctx, b.name, 0, b.cfg.MaxEntries))
+	cacheFor := max(0, b.cfg.CacheFor)
+	if err != nil {
+		err = fmt.Errorf("board: top %s: %w: %w", b.name, ErrNoPage, err)
+		b.cache.fail(r, err, s.host.clock.Now().Add(cacheFor))
+		done()
+		return
+	}
+	fresh := b.cache.install(r, page, began.Add(cacheFor))
+	if fresh {
+		b.sealed.Store(page.Info.Sealed)
+	}
+	done()
+	if fresh {
+		b.cache.tell(func(page store.Page) {
+			for _, l := range s.onUpdated.all() {
+				l.fn(b.name, page)
+			}
+		})
+	}
+}
+
+// install ends a read with its page, and tells whether it is the page to be served now: not
+// when the pages were dropped after the read began.
+func (c *cache) install(r *pageRead, page store.Page, until time.Time) (fresh bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.page = page
+	defer close(r.done)
+	if c.mu.reading != r {
+		return false
+	}
+	c.mu.reading = nil
+	if r.late {
+		until = time.Time{}
+	}
+	c.current.Store(&cachedPage{page, until})
+	c.mu.news = &page
+	return true
+}
+
+// fail ends a read without a page. The one before is served until then, if there is one.
+func (c *cache) fail(r *pageRead, err error, until time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.err = err
+	defer close(r.done)
+	if c.mu.reading != r {
+		return
+	}
+	c.mu.reading = nil
+	if p := c.current.Load(); p != nil {
+		c.current.Store(&cachedPage{p.page, until})
+		r.page, r.err = p.page, nil
+	}
+}
+
+// drop forgets the page, and what a read in flight will bring: entries were taken away.
+func (c *cache) drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.current.Store(nil)
+	c.mu.reading, c.mu.news = nil, nil
+}
+
+// expire has the next Top read the store: entries were added. A read in flight may have
+// missed them, and is not taken for fresh.
+func (c *cache) expire() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.current.Load(); p != nil {
+		c.current.Store(&cachedPage{page: p.page})
+	}
+	if c.mu.reading != nil {
+		c.mu.reading.late = true
+	}
+}
+
+// tell calls fn with the newest page, unless a goroutine is calling already: then that one
+// will. So pages are told in order, and a slow listener holds up one goroutine.
+func (c *cache) tell(fn func(store.Page)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.telling {
+		return
+	}
+	c.mu.telling = true
+	defer func() { c.mu.telling = false }()
+	for c.mu.news != nil {
+		page := *c.mu.news
+		c.mu.news = nil
+		c.mu.Unlock()
+		fn(page)
+		c.mu.Lock()
+	}
+}
+
+// affects tells whether a merge may have changed what a page of at most size entries shows.
+func affects(page store.Page, size int, batch store.Batch, changes []store.Change) bool {
+	listed := make(map[string]struct{}, len(page.Entries))
+	for _, e := range page.Entries {
+		listed[e.Key] = struct{}{}
+	}
+	for i, c := range changes {
+		if i >= len(batch.Entries) || c.Effect != store.Created && c.Effect != store.Changed {
+			continue
+		}
+		if _, ok := listed[batch.Entries[i].Key]; ok || len(page.Entries) < size {
+			return true
+		}
+		if last := page.Entries[len(page.Entries)-1]; page.Info.Order.Better(c.New, last.Score) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,60 @@
+// Package board keeps leaderboards in front of a store: scores are submitted into memory and
+// written in windows, pages are read once and shared by everybody who looks.
+//
+// A [Service] belongs to a node. It serves the boards that were defined (in [Options] or by
+// [Service.Define]), each with an order, a rule and limits:
+//
+//   - [Service.Submit] puts a score into the board's queue, where it is combined with what
+//     waits for the same key. It never waits for the store.
+//   - The first score that waits arms one timer. When it fires, a window takes what waits,
+//     up to a cap, and writes it with one Merge for each board. An idle service has no timer.
+//   - [Service.Top] serves the best entries from a cached page: one read of the store a
+//     cache window, however many callers.
+//   - [Service.Standing], [Service.Around], [Service.Scores] and [Service.Page] are exact
+//     reads of the store; identical calls that overlap share one.
+//   - [Service.Merge], [Service.Create], [Service.Seal], [Service.Remove], [Service.Drop] and
+//     [Service.Info] go to the store at once; cached pages that they make wrong are dropped.
+//
+// # Guarantees
+//
+// A score whose Submit answered nil is written, or reported: to the listeners of
+// [Service.OnRefused] (the board is sealed, a sum left the range, MaxWriteAttempts windows
+// failed), or as Remaining in the [Report] of [Service.Close]. The queue is memory: a crash
+// loses what was not yet written. Keep the truth in the profile, and take the board for a
+// published copy of it.
+//
+// A write whose outcome is unknown is repeated. Under [store.Best] and [store.Last] that is
+// harmless. Under [store.Sum] a batch that failed is sent again verbatim, alone, under the
+// number it had, before anything newer of that board, so that it counts once.
+//
+// Two equal scores that reach the queue within one window are ordered by their arrival at
+// the store, which need not be the order of their submits.
+//
+// A board is created by its first write. It is created anew, empty, when the store has lost
+// it; what it held before is gone then.
+//
+// # Concurrency
+//
+// A Service is safe for use from many goroutines. It owns one goroutine that writes, and one
+// for each read in flight; Close ends them. Listeners are called from these goroutines, one
+// at a time for each board, without a lock held; they must be quick and must not call
+// FlushNow, Remove, Drop or Close. Entries of a page are shared between callers: they are
+// read-only.
+//
+// # Limits
+//
+// A board's queue holds Options.MaxQueued keys; a new key beyond them is refused with
+// [ErrFull], waiting keys still combine. Exact reads run at most Options.ReadsAtOnce at a
+// time; further callers wait within their contexts.
+//
+// # Errors
+//
+// A refused call answers a [RefusedError], which names the field and wraps one of the
+// sentinels of this package, or [store.ErrSealed]. A failed call of the store answers the
+// store's own error, wrapped.
+//
+// # Testing
+//
+// The rules (combining, windows, settling, decimals) are pure and have files of their own.
+// The tests of the service run in virtual time against a store with scripted faults.
+package board
