@@ -72,7 +72,7 @@ const (
 )
 
 // walkMembers visits the members of two objects in order of their names, except
-// those in subtrees that both share.
+// those that are the same at a glance.
 func walkMembers(a, b Value, visit func(name string, x, y Value, in both)) {
 	if a.root() == b.root() {
 		return
@@ -89,7 +89,9 @@ func walkMembers(a, b Value, visit func(name string, x, y Value, in both)) {
 			visit(y.key(), Value{}, y.val(), onlyRight)
 			y.skip()
 		default:
-			visit(x.key(), x.val(), y.val(), inBoth)
+			if v, w := x.val(), y.val(); !v.same(w) {
+				visit(x.key(), v, w, inBoth)
+			}
 			x.skip()
 			y.skip()
 		}

@@ -114,28 +114,28 @@ func TestDiffOfLongStrangersFallsBack(t *testing.T) {
 
 // The difference of two values applied to the first is the second, on unrelated
 // values and on two states of one history, and again after the wire.
-func TestDiffThenApplyIsIdentity(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		model := genTree(3).Draw(t, "a")
-		a, b := doc.Must(model), doc.Must(genTree(3).Draw(t, "b"))
-		if rapid.Bool().Draw(t, "history") {
-			b = history(t, a, model, 6)
-		}
-		edits := doc.Diff(a, b)
-		if a.Equal(b) != (len(edits) == 0) {
-			t.Fatalf("%d edits between %s and %s", len(edits), a, b)
-		}
-		sameAfter(t, a, b, edits)
-		wire, err := json.Marshal(edits)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var back []doc.Edit
-		if err := json.Unmarshal(wire, &back); err != nil {
-			t.Fatalf("%s: %v", wire, err)
-		}
-		sameAfter(t, a, b, back)
-	})
+func TestDiffThenApplyIsIdentity(t *testing.T) { rapid.Check(t, diffThenApplyIsIdentity) }
+
+func diffThenApplyIsIdentity(t *rapid.T) {
+	model := genTree(3).Draw(t, "a")
+	a, b := doc.Must(model), doc.Must(genTree(3).Draw(t, "b"))
+	if rapid.Bool().Draw(t, "history") {
+		b = history(t, a, model, 6)
+	}
+	edits := doc.Diff(a, b)
+	if a.Equal(b) != (len(edits) == 0) {
+		t.Fatalf("%d edits between %s and %s", len(edits), a, b)
+	}
+	sameAfter(t, a, b, edits)
+	wire, err := json.Marshal(edits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back []doc.Edit
+	if err := json.Unmarshal(wire, &back); err != nil {
+		t.Fatalf("%s: %v", wire, err)
+	}
+	sameAfter(t, a, b, back)
 }
 
 func sameAfter(t *rapid.T, a, b doc.Value, edits []doc.Edit) {
@@ -161,25 +161,25 @@ func history(t *rapid.T, v doc.Value, model any, steps int) doc.Value {
 }
 
 // Long lists with a few changes: the work of alignment is exercised in all sizes.
-func TestDiffOfLongLists(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.SampledFrom([]int{0, 5, 40, 400}).Draw(t, "length")
-		var items []doc.Value
-		for range n {
-			items = append(items, doc.Int(rapid.Int64Range(0, 9).Draw(t, "item")))
+func TestDiffOfLongLists(t *testing.T) { rapid.Check(t, diffOfLongLists) }
+
+func diffOfLongLists(t *rapid.T) {
+	n := rapid.SampledFrom([]int{0, 5, 40, 400}).Draw(t, "length")
+	var items []doc.Value
+	for range n {
+		items = append(items, doc.Int(rapid.Int64Range(0, 9).Draw(t, "item")))
+	}
+	a := doc.List(items...)
+	for range rapid.IntRange(0, 90).Draw(t, "changes") {
+		at := rapid.IntRange(0, len(items)).Draw(t, "at")
+		if at < len(items) && rapid.Bool().Draw(t, "remove") {
+			items = slices.Delete(items, at, at+1)
+		} else {
+			items = slices.Insert(items, at, doc.Int(rapid.Int64Range(0, 9).Draw(t, "new")))
 		}
-		a := doc.List(items...)
-		for range rapid.IntRange(0, 90).Draw(t, "changes") {
-			at := rapid.IntRange(0, len(items)).Draw(t, "at")
-			if at < len(items) && rapid.Bool().Draw(t, "remove") {
-				items = slices.Delete(items, at, at+1)
-			} else {
-				items = slices.Insert(items, at, doc.Int(rapid.Int64Range(0, 9).Draw(t, "new")))
-			}
-		}
-		b := doc.List(items...)
-		sameAfter(t, a, b, doc.Diff(a, b))
-	})
+	}
+	b := doc.List(items...)
+	sameAfter(t, a, b, doc.Diff(a, b))
 }
 
 func TestApplyEditsRefusesWhatDoesNotFit(t *testing.T) {

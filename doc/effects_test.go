@@ -14,33 +14,33 @@ import (
 
 // The effects of a trail, applied to every state of its history, give the last
 // one; also twice, and after the wire.
-func TestTrailIsRightOnEveryState(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		model := genTree(3).Draw(t, "document")
-		states := []doc.Value{doc.Must(model)}
-		var trail doc.Trail
-		for range rapid.IntRange(0, 12).Draw(t, "steps") {
-			op := genOp(model).Draw(t, "op")
-			next, err := modelApply(model, op)
-			if err != nil {
-				continue
-			}
-			model = next
-			prev := states[len(states)-1]
-			now, _ := doc.Apply(prev, op)
-			trail.Add(prev, now)
-			states = append(states, now)
+func TestTrailIsRightOnEveryState(t *testing.T) { rapid.Check(t, trailIsRightOnEveryState) }
+
+func trailIsRightOnEveryState(t *rapid.T) {
+	model := genTree(3).Draw(t, "document")
+	states := []doc.Value{doc.Must(model)}
+	var trail doc.Trail
+	for range rapid.IntRange(0, 12).Draw(t, "steps") {
+		op := genOp(model).Draw(t, "op")
+		next, err := modelApply(model, op)
+		if err != nil {
+			continue
 		}
-		now := states[len(states)-1]
-		effects := trail.Effects(now)
-		if effects.Len() == 0 && !trail.Empty() {
-			t.Fatal("a trail that is not empty has no effects")
-		}
-		for i, s := range states {
-			lands(t, fmt.Sprintf("state %d", i), effects, s, now)
-		}
-		lands(t, "after the wire", rewired(t, effects), states[0], now)
-	})
+		model = next
+		prev := states[len(states)-1]
+		now, _ := doc.Apply(prev, op)
+		trail.Add(prev, now)
+		states = append(states, now)
+	}
+	now := states[len(states)-1]
+	effects := trail.Effects(now)
+	if effects.Len() == 0 && !trail.Empty() {
+		t.Fatal("a trail that is not empty has no effects")
+	}
+	for i, s := range states {
+		lands(t, fmt.Sprintf("state %d", i), effects, s, now)
+	}
+	lands(t, "after the wire", rewired(t, effects), states[0], now)
 }
 
 func lands(t *rapid.T, what string, e doc.Effects, from, want doc.Value) {
@@ -72,62 +72,62 @@ func rewired(t *rapid.T, e doc.Effects) doc.Effects {
 }
 
 // Long lists: shifts, appends, cuts and changes of single items, over many steps.
-func TestTrailOfLongLists(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var items []doc.Value
-		for i := range rapid.SampledFrom([]int{0, 3, 100}).Draw(t, "length") {
-			items = append(items, doc.Must(map[string]any{"id": i, "n": 0}))
+func TestTrailOfLongLists(t *testing.T) { rapid.Check(t, trailOfLongLists) }
+
+func trailOfLongLists(t *rapid.T) {
+	var items []doc.Value
+	for i := range rapid.SampledFrom([]int{0, 3, 100}).Draw(t, "length") {
+		items = append(items, doc.Must(map[string]any{"id": i, "n": 0}))
+	}
+	states := []doc.Value{doc.MustObject(map[string]doc.Value{"l": doc.List(items...)})}
+	var trail doc.Trail
+	for step := range rapid.IntRange(1, 15).Draw(t, "steps") {
+		prev := states[len(states)-1]
+		list, _ := prev.Member("l")
+		at := rapid.IntRange(0, max(0, list.Len()-1)).Draw(t, "at")
+		ops := []doc.Op{
+			doc.AppendTo("/l", doc.Int(int64(step))),
+			doc.InsertAt("/l", at, doc.Int(int64(step))),
+			doc.RemoveAt("/l", at),
+			doc.Set(doc.P("l").AppendIndex(at).Append("n"), doc.Int(int64(step))),
+			doc.Set(doc.P("l").AppendIndex(at), doc.Int(int64(step))),
 		}
-		states := []doc.Value{doc.MustObject(map[string]doc.Value{"l": doc.List(items...)})}
-		var trail doc.Trail
-		for step := range rapid.IntRange(1, 15).Draw(t, "steps") {
-			prev := states[len(states)-1]
-			list, _ := prev.Member("l")
-			at := rapid.IntRange(0, max(0, list.Len()-1)).Draw(t, "at")
-			ops := []doc.Op{
-				doc.AppendTo("/l", doc.Int(int64(step))),
-				doc.InsertAt("/l", at, doc.Int(int64(step))),
-				doc.RemoveAt("/l", at),
-				doc.Set(doc.P("l").AppendIndex(at).Append("n"), doc.Int(int64(step))),
-				doc.Set(doc.P("l").AppendIndex(at), doc.Int(int64(step))),
-			}
-			now, err := doc.Apply(prev, rapid.SampledFrom(ops).Draw(t, "op"))
-			if err != nil {
-				continue
-			}
-			trail.Add(prev, now)
-			states = append(states, now)
+		now, err := doc.Apply(prev, rapid.SampledFrom(ops).Draw(t, "op"))
+		if err != nil {
+			continue
 		}
-		now := states[len(states)-1]
-		for i, s := range states {
-			lands(t, fmt.Sprintf("state %d", i), trail.Effects(now), s, now)
-		}
-	})
+		trail.Add(prev, now)
+		states = append(states, now)
+	}
+	now := states[len(states)-1]
+	for i, s := range states {
+		lands(t, fmt.Sprintf("state %d", i), trail.Effects(now), s, now)
+	}
 }
 
 // Two trails joined are the trail of both stretches: this is how a journal keeps
 // what came after the snapshot of a save that is still in flight.
-func TestJoinedTrails(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		model := genTree(3).Draw(t, "document")
-		base := doc.Must(model)
-		var first, second doc.Trail
-		middle := walk(t, base, &model, &first)
-		now := walk(t, middle, &model, &second)
-		lands(t, "second", second.Effects(now), middle, now)
-		before := second.Effects(now)
-		first.Join(&second)
-		lands(t, "joined", first.Effects(now), base, now)
-		lands(t, "joined", first.Effects(now), middle, now)
-		if !second.Effects(now).Equal(before) {
-			t.Fatal("joining changed the trail that was joined")
-		}
-		later := walk(t, now, &model, &first)
-		lands(t, "gone on", first.Effects(later), base, later)
-		if !second.Effects(now).Equal(before) {
-			t.Fatal("the joined trails share marks")
-		}
-	})
+func TestJoinedTrails(t *testing.T) { rapid.Check(t, joinedTrails) }
+
+func joinedTrails(t *rapid.T) {
+	model := genTree(3).Draw(t, "document")
+	base := doc.Must(model)
+	var first, second doc.Trail
+	middle := walk(t, base, &model, &first)
+	now := walk(t, middle, &model, &second)
+	lands(t, "second", second.Effects(now), middle, now)
+	before := second.Effects(now)
+	first.Join(&second)
+	lands(t, "joined", first.Effects(now), base, now)
+	lands(t, "joined", first.Effects(now), middle, now)
+	if !second.Effects(now).Equal(before) {
+		t.Fatal("joining changed the trail that was joined")
+	}
+	later := walk(t, now, &model, &first)
+	lands(t, "gone on", first.Effects(later), base, later)
+	if !second.Effects(now).Equal(before) {
+		t.Fatal("the joined trails share marks")
+	}
 }
 
 func walk(t *rapid.T, v doc.Value, model *any, trail *doc.Trail) doc.Value {

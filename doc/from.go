@@ -24,6 +24,9 @@ import (
 // nests deeper than [DefaultMaxDepth] is refused too.
 func From(v any) (Value, error) {
 	val, err := from(v, 0)
+	if err == nil && val.Depth() > DefaultMaxDepth {
+		err = ErrTooDeep // Some of it came in ready-made.
+	}
 	if err == nil {
 		return val, nil
 	}
@@ -37,10 +40,8 @@ func From(v any) (Value, error) {
 // Must is [From] for constants, templates and tests; it panics where From fails.
 func Must(v any) Value { return must(From(v)) }
 
+// from makes a value of v, which lies inside depth lists and objects.
 func from(v any, depth int) (Value, error) {
-	if depth > DefaultMaxDepth {
-		return Value{}, ErrTooDeep
-	}
 	switch v := v.(type) {
 	case nil:
 		return Value{}, nil
@@ -70,6 +71,9 @@ func from(v any, depth int) (Value, error) {
 }
 
 func fromSlice(items []any, depth int) (Value, error) {
+	if depth >= DefaultMaxDepth { // Also the end of what contains itself.
+		return Value{}, ErrTooDeep
+	}
 	vals := make([]Value, len(items))
 	for i, item := range items {
 		v, err := from(item, depth+1)
@@ -82,6 +86,9 @@ func fromSlice(items []any, depth int) (Value, error) {
 }
 
 func fromMap(members map[string]any, depth int) (Value, error) {
+	if depth >= DefaultMaxDepth {
+		return Value{}, ErrTooDeep
+	}
 	b := Builder{members: make([]member, 0, len(members))}
 	for name, m := range members {
 		v, err := from(m, depth+1)
@@ -102,12 +109,14 @@ func below(p Path, err error) error {
 	return &ValueError{Path: p, Err: err}
 }
 
-// exactly are the rules by which other Go values become text: floats stay floats,
+// exactly are the rules by which other Go values become text and come of it:
+// floats stay floats, integers stay integers also where a field is of type any,
 // and maps whose names are not strings are refused.
 //
 //nolint:gochecknoglobals // immutable, and it caches what it learns of each type
 var exactly = json.JoinOptions(
 	json.WithMarshalers(json.MarshalToFunc(marshalExactly)),
+	json.WithUnmarshalers(json.UnmarshalFromFunc(unmarshalExactly)),
 	json.Deterministic(true),
 )
 
@@ -140,6 +149,20 @@ func marshalExactly(enc *jsontext.Encoder, part any) error {
 	default:
 	}
 	return errors.ErrUnsupported // To the package json: go on as usual.
+}
+
+// unmarshalExactly fills what is of type any.
+func unmarshalExactly(dec *jsontext.Decoder, out *any) error {
+	if *out != nil { // It holds something that wants to be filled itself.
+		return errors.ErrUnsupported
+	}
+	text, err := dec.ReadValue()
+	if err != nil {
+		return err
+	}
+	v, err := Parse(text, &Limits{MaxDepth: -1, MaxBytes: -1})
+	*out = v.Any()
+	return err
 }
 
 func marshalsItself(v any) bool {
@@ -192,9 +215,10 @@ func isOurs(err error) bool {
 
 // Into decodes the value into the Go variable that out points to, by the rules of
 // encoding/json: into structs with their json tags, maps, slices and so on.
-// Members for which a struct has no field are ignored.
+// Members for which a struct has no field are ignored. What is of type any gets
+// what [Value.Any] returns, so that integers stay integers.
 func (v Value) Into(out any) error {
-	if err := json.Unmarshal(v.Encode(), out); err != nil {
+	if err := json.Unmarshal(v.Encode(), out, exactly); err != nil {
 		return fmt.Errorf("doc: into %T: %w", out, err)
 	}
 	return nil

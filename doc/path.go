@@ -29,15 +29,18 @@ const (
 )
 
 func segmentOf(name string) segment {
-	switch {
-	case name == "-":
+	if name == "-" {
 		return segment{name, endPos}
-	case name == "" || len(name) > 1 && name[0] == '0' || strings.Trim(name, "0123456789") != "":
+	}
+	if name == "" || len(name) > 1 && name[0] == '0' || len(name) > 9 { // No list is that long.
 		return segment{name, noPos}
 	}
-	pos, err := strconv.Atoi(name)
-	if err != nil { // Longer than any list.
-		return segment{name, noPos}
+	pos := 0
+	for i := range len(name) {
+		if name[i] < '0' || name[i] > '9' {
+			return segment{name, noPos}
+		}
+		pos = pos*10 + int(name[i]-'0')
 	}
 	return segment{name, pos}
 }
@@ -140,7 +143,7 @@ func (p Path) AppendIndex(i int) Path {
 	if i < 0 {
 		return p.Append("-")
 	}
-	return Path{append(slices.Clip(p.segs), segment{strconv.Itoa(i), i})}
+	return p.Append(strconv.Itoa(i))
 }
 
 // Join returns the path that goes on with another path.

@@ -166,9 +166,6 @@ func (m *mark) touchObject(a, b Value) int {
 
 // touchInto marks what differs at one key, if anything does.
 func touchInto[K comparable](kids *map[K]*mark, at K, x, y Value) int {
-	if x.same(y) {
-		return 0
-	}
 	if kid := (*kids)[at]; kid != nil {
 		return kid.touch(x, y)
 	}
