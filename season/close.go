@@ -246,6 +246,9 @@ func (s *Service) compute(ctx context.Context, k int64, reg register) (*Result, 
 		}
 		return res, nil
 	}
+	if err := s.define(k); err != nil {
+		return nil, err
+	}
 	lost, err := s.lostBoards(ctx, k, reg)
 	if err != nil {
 		return nil, err

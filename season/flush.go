@@ -284,6 +284,9 @@ func (s *Service) settle(p parcel) {
 // refuse ends the way of parcels that come too late. What the board holds already is no loss;
 // anything else is reported to the game, never silently dropped.
 func (s *Service) refuse(ctx context.Context, k int64, list []parcel, why error) error {
+	if err := s.define(k); err != nil {
+		return err
+	}
 	for _, b := range s.cfg.Boards {
 		for from := 0; from < len(list); from += chunkSize {
 			part := list[from:min(from+chunkSize, len(list))]

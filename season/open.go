@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/shoalworks/shoal/store"
 )
@@ -61,19 +63,51 @@ func (o *opened) saw(k int64, generations map[string]string, ready bool) (change
 	return known && changed
 }
 
-// define tells the boards' owner of a season's boards.
+// maxDefined is how many seasons' boards are defined at a time.
+const maxDefined = 4
+
+// defined remembers which seasons' boards their owner has been told of.
+type defined struct {
+	last atomic.Int64 // 1 + the season asked for last: the usual answer
+	mu   struct {
+		sync.Mutex
+		ks []int64 // in order of use, the latest last
+	}
+}
+
+// define tells the boards' owner of a season's boards before they are used, and has it forget
+// those of the season that was used longest ago. Define and Forget are no store calls, so the
+// lock is held across them: whoever comes second finds the boards defined.
 func (s *Service) define(k int64) error {
-	if s.defined.Load() == k+1 {
+	if s.defined.last.Load() == k+1 {
 		return nil
 	}
-	id := s.cfg.ID(k)
-	for _, b := range s.cfg.Boards {
-		shape := Shape{Order: b.Order, CacheFor: s.cfg.CacheFor, Entries: max(s.cfg.Keep, s.cfg.Top)}
-		if err := s.boards.Define(BoardKey(s.set, b.Name, id), shape); err != nil {
-			return fmt.Errorf("season: define board %s of %s: %w", b.Name, id, err)
+	s.defined.mu.Lock()
+	defer s.defined.mu.Unlock()
+	ks := s.defined.mu.ks
+	if at := slices.Index(ks, k); at >= 0 {
+		ks = slices.Delete(ks, at, at+1)
+	} else if err := s.defineBoards(k); err != nil {
+		return err
+	}
+	if len(ks) == maxDefined {
+		for _, key := range s.namesOf(ks[0]).boards {
+			s.boards.Forget(key)
+		}
+		ks = slices.Delete(ks, 0, 1)
+	}
+	s.defined.mu.ks = append(ks, k)
+	s.defined.last.Store(k + 1)
+	return nil
+}
+
+func (s *Service) defineBoards(k int64) error {
+	for i, key := range s.namesOf(k).boards {
+		shape := Shape{Order: s.cfg.Boards[i].Order, CacheFor: s.cfg.CacheFor, Entries: s.cfg.Top}
+		if err := s.boards.Define(key, shape); err != nil {
+			return fmt.Errorf("season: define %s: %w", key, err)
 		}
 	}
-	s.defined.Store(k + 1)
 	return nil
 }
 

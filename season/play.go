@@ -74,12 +74,18 @@ func (s *Service) names(k int64) *named {
 	if last := s.named.Load(); last != nil && last.k == k {
 		return last
 	}
-	now := &named{k: k, id: s.cfg.ID(k)}
-	for _, b := range s.cfg.Boards {
-		now.boards = append(now.boards, BoardKey(s.set, b.Name, now.id))
-	}
+	now := s.namesOf(k)
 	s.named.Store(now)
 	return now
+}
+
+// namesOf makes a season's names.
+func (s *Service) namesOf(k int64) *named {
+	n := &named{k: k, id: s.cfg.ID(k)}
+	for _, b := range s.cfg.Boards {
+		n.boards = append(n.boards, BoardKey(s.set, b.Name, n.id))
+	}
+	return n
 }
 
 // reportEvicted tells of seasons that left the block because too many were owed, unless their

@@ -51,8 +51,12 @@ type Shape struct {
 // Boards is where the seasons' boards are. Top may answer from a cache; everything else is
 // the contract of store.Boards.
 type Boards interface {
-	// Define tells of a board before it is read or written. It is called again with the same.
+	// Define tells of a board before it is read or written; it may be repeated with the same
+	// shape. Define and Forget call no store.
 	Define(board string, shape Shape) error
+	// Forget ends what Define began, when the board's season has not been used for a while.
+	// What is stored stays. It is a hint.
+	Forget(board string)
 	Top(ctx context.Context, board string, count int) (store.Page, error)
 
 	Create(ctx context.Context, board string, spec store.BoardSpec) (store.BoardInfo, error)
@@ -70,6 +74,8 @@ func StoreBoards(b store.Boards) Boards { return plainBoards{b} }
 type plainBoards struct{ store.Boards }
 
 func (plainBoards) Define(string, Shape) error { return nil }
+
+func (plainBoards) Forget(string) {}
 
 func (p plainBoards) Top(ctx context.Context, board string, count int) (store.Page, error) {
 	return p.Page(ctx, board, 0, count)

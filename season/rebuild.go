@@ -92,9 +92,6 @@ func (s *Service) fill(ctx context.Context, k int64, lost []Board) ([]life, erro
 	if s.deps.Profiles == nil {
 		return nil, fmt.Errorf("board %s: %w, and there are no profiles to rebuild it from", lost[0].Name, ErrMemory)
 	}
-	if err := s.define(k); err != nil {
-		return nil, err
-	}
 	lives := make([]life, 0, len(lost))
 	for _, b := range lost {
 		info, err := s.createBoard(ctx, k, b)
@@ -203,6 +200,9 @@ func (s *Service) inspect(ctx context.Context) error {
 	}
 	reg, err := decodeRegister(rec.Value)
 	if err != nil || reg.Unplayed {
+		return err
+	}
+	if err := s.define(k); err != nil {
 		return err
 	}
 	generations := make(map[string]string, len(s.cfg.Boards))

@@ -41,7 +41,7 @@ type Service struct {
 	counts  counts
 	waits   waits
 	named   atomic.Pointer[named]
-	defined atomic.Int64 // 1 + the last season whose boards were defined
+	defined defined
 
 	passing   chan struct{} // holds a token while a closing pass runs
 	flushKick chan struct{}
@@ -59,10 +59,28 @@ type Service struct {
 }
 
 // New starts the seasons of a set on a node: the boards' and the closing loop run until Close,
-// which the node also calls when it closes. name parts the keys of this set from others'. It
+// which the node also calls when it closes. The set's name parts its keys from others'. New
 // fails, with everything that is wrong joined, when the name or the configuration is not
 // usable.
 func New(n *node.Node, set string, cfg Config, deps Deps) (*Service, error) {
+	s, err := newService(n, set, cfg, deps)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	n.OnClose(node.StageSeasons, "seasons "+set, s.close)
+	flush, closing := s.newFlusher(), s.newCloser()
+	s.loops.Go(func() { s.run(ctx, s.flushKick, flush.step) })
+	s.loops.Go(func() { s.run(ctx, s.closeKick, closing.step) })
+	now := s.Current()
+	s.log.InfoContext(ctx, "seasons started", "season", now.ID, "ends", now.End, "grace", s.cfg.Grace,
+		"flushEvery", s.cfg.FlushEvery, "closeEvery", s.cfg.CloseEvery, "boards", len(s.cfg.Boards))
+	return s, nil
+}
+
+// newService is a service without its loops.
+func newService(n *node.Node, set string, cfg Config, deps Deps) (*Service, error) {
 	cfg, err := cfg.withDefaults(set)
 	if nameErr := name.CheckName("name", set); nameErr != nil {
 		err = errors.Join(fmt.Errorf("%w: %w", ErrConfig, nameErr), err)
@@ -75,20 +93,12 @@ func New(n *node.Node, set string, cfg Config, deps Deps) (*Service, error) {
 		durable: n.Store().Durable(), clock: n.Clock(), log: n.Logger().With("seasons", set),
 		players: newPlayers(), outbox: newOutbox(MaxOutbox), shelf: newShelf(MaxResults), opened: newOpened(),
 		passing: make(chan struct{}, 1), flushKick: make(chan struct{}, 1), closeKick: make(chan struct{}, 1),
+		stop: func() {},
 	}
 	if s.boards == nil {
 		s.boards = StoreBoards(n.Store().Boards())
 	}
 	s.ending.begun, s.ending.ended = make(chan struct{}), make(chan struct{})
-	ctx, stop := context.WithCancel(context.Background())
-	s.stop = stop
-	n.OnClose(node.StageSeasons, "seasons "+set, s.close)
-	flush, closing := s.newFlusher(), s.newCloser()
-	s.loops.Go(func() { s.run(ctx, s.flushKick, flush.step) })
-	s.loops.Go(func() { s.run(ctx, s.closeKick, closing.step) })
-	now := s.Current()
-	s.log.InfoContext(ctx, "seasons started", "season", now.ID, "ends", now.End, "grace", cfg.Grace,
-		"flushEvery", cfg.FlushEvery, "closeEvery", cfg.CloseEvery, "boards", len(cfg.Boards))
 	return s, nil
 }
 
