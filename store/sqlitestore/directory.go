@@ -8,7 +8,7 @@ import (
 
 // This file holds the counts that make ranks fast, without I/O.
 //
-// The entries of a board, in their order, are cut into buckets of about two thousand. A
+// The entries of a board, in their order, are cut into buckets of one to two thousand. A
 // bucket is known by the position from which it counts, and its number of entries; because
 // positions are the whole order (score and sequence), a board where everybody has the same
 // score is cut as well as any other. Buckets stand on shelves, one row of the file each, so
@@ -17,7 +17,7 @@ import (
 // The rank of a position is the sum of the better shelves, the better buckets of its own
 // shelf, and the better entries of its own bucket.
 const (
-	bucketEntries = 2000 // what a bucket is cut to
+	bucketEntries = 1000 // what a bucket is cut to
 	bucketMost    = 2 * bucketEntries
 	bucketLeast   = bucketEntries / 4 // below, it joins a neighbour that has room
 

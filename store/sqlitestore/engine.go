@@ -13,6 +13,7 @@ import (
 type Engine struct {
 	durable, live *records
 	boards        *boards
+	bus           *bus
 }
 
 // Open opens the store in the folder, and makes it when there is none. ctx bounds the
@@ -57,6 +58,7 @@ func open(ctx context.Context, path string, o Options, up uptime) (*Engine, erro
 			abilities: store.Abilities{MultiKey: true, Shared: true, Scan: true},
 		},
 		boards: &boards{file: files[2], sweeper: startSweeper(ctx, files[2].writer, o.Logger)},
+		bus:    startBus(ctx, folder, o),
 	}, nil
 }
 
@@ -80,10 +82,19 @@ func (e *Engine) Fast() store.Records { return e.live }
 // is made from them.
 func (e *Engine) Boards() store.Boards { return e.boards }
 
+// Bus carries messages between the engines on the folder, of one process or of several.
+func (e *Engine) Bus() store.Bus { return e.bus }
+
+// Store is the whole engine as everybody but a driver's author sees it. Closing it closes
+// the engine.
+func (e *Engine) Store() (*store.Store, error) {
+	return store.New(store.Parts{Durable: e.durable, Fast: e.live, Boards: e.boards, Bus: e.bus})
+}
+
 // Close closes the parts, each after its calls in flight, and returns all that went wrong.
 // When ctx ends first, what was queued and not begun is not done. Again is harmless.
 func (e *Engine) Close(ctx context.Context) error {
-	if err := errors.Join(e.boards.Close(ctx), e.live.Close(ctx), e.durable.Close(ctx)); err != nil {
+	if err := errors.Join(e.bus.Close(ctx), e.boards.Close(ctx), e.live.Close(ctx), e.durable.Close(ctx)); err != nil {
 		return fmt.Errorf("sqlitestore: close: %w", err)
 	}
 	return nil

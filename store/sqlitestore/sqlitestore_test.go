@@ -51,6 +51,22 @@ func (w wholeRecords) Close(ctx context.Context) error {
 	return errors.Join(w.Records.Close(ctx), w.engine.Close(ctx))
 }
 
+// wholeBus closes the engine with the part.
+type wholeBus struct {
+	store.Bus
+	engine *sqlitestore.Engine
+}
+
+func (w wholeBus) Close(ctx context.Context) error {
+	return errors.Join(w.Bus.Close(ctx), w.engine.Close(ctx))
+}
+
+func TestBus(t *testing.T) {
+	storetest.Bus(t, harness(func(e *sqlitestore.Engine) store.Bus {
+		return wholeBus{e.Bus(), e}
+	}))
+}
+
 // wholeBoards closes the engine with the part.
 type wholeBoards struct {
 	store.Boards

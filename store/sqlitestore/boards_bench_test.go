@@ -1,0 +1,213 @@
+package sqlitestore_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/sqlitestore"
+)
+
+const benchEntries = 1_000_000
+
+func entryKey(i int) string { return fmt.Sprintf("player_%07d", i) }
+
+// fillBoard makes a board of n entries with random scores.
+func fillBoard(b *testing.B, boards store.Boards, n int) {
+	b.Helper()
+	if _, err := boards.Create(b.Context(), "top", store.BoardSpec{Order: store.Descending, Generation: "g"}); err != nil {
+		b.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	for first := 0; first < n; first += store.MaxMerge {
+		entries := make([]store.Submission, min(store.MaxMerge, n-first))
+		for i := range entries {
+			entries[i] = store.Submission{Key: entryKey(first + i), Score: random.Int64N(1 << 40)}
+		}
+		if _, err := boards.Merge(b.Context(), "top", store.Batch{Rule: store.Best, Entries: entries}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkRank measures exact ranks of anybody on a board of a million, and pages.
+func BenchmarkRank(b *testing.B) {
+	boards := open(b, b.TempDir(), nil).Boards()
+	fillBoard(b, boards, benchEntries)
+	for _, depth := range []int64{1, 1000, 100_000, 500_000, 999_000} {
+		page, err := boards.Page(b.Context(), "top", depth-1, 200)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(fmt.Sprintf("depth=%d", depth), func(b *testing.B) {
+			var latencies []time.Duration
+			for i := 0; b.Loop(); i++ {
+				want := page.Entries[i%len(page.Entries)]
+				start := time.Now()
+				s, ok, err := boards.Standing(b.Context(), "top", want.Key)
+				latencies = append(latencies, time.Since(start))
+				if err != nil || !ok || s.Rank != want.Rank {
+					b.Fatalf("Standing = %v, %v, %v, want rank %d", s, ok, err, want.Rank)
+				}
+			}
+			reportQuantiles(b, latencies, 0.5, 0.99)
+		})
+		b.Run(fmt.Sprintf("page50/depth=%d", depth), func(b *testing.B) {
+			var latencies []time.Duration
+			for b.Loop() {
+				start := time.Now()
+				if _, err := boards.Page(b.Context(), "top", depth-1, 50); err != nil {
+					b.Fatal(err)
+				}
+				latencies = append(latencies, time.Since(start))
+			}
+			reportQuantiles(b, latencies, 0.5, 0.99)
+		})
+	}
+}
+
+// BenchmarkMerge measures batches of improving scores on a board of a million; BenchmarkRawUpsert
+// is the reference.
+func BenchmarkMerge(b *testing.B) {
+	boards := open(b, b.TempDir(), nil).Boards()
+	fillBoard(b, boards, benchEntries)
+	for _, size := range []int{1, 1000, 10_000} {
+		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
+			batches := improvements(size)
+			for b.Loop() {
+				if _, err := boards.Merge(b.Context(), "top", store.Batch{Rule: store.Last, Entries: batches()}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(size)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}
+
+// improvements makes batches of random keys and scores, with ever newer stamps.
+func improvements(size int) func() []store.Submission {
+	random := rand.New(rand.NewPCG(2, 2))
+	stamp := uint64(time.Now().UnixNano())
+	return func() []store.Submission {
+		stamp++
+		first := random.IntN(benchEntries)
+		entries := make([]store.Submission, size)
+		for i := range entries {
+			// 7919 is prime to the number of entries: no key comes twice in a batch.
+			entries[i] = store.Submission{
+				Key: entryKey((first + i*7919) % benchEntries), Score: random.Int64N(1 << 40),
+				Stamp: store.Stamp{Epoch: stamp},
+			}
+		}
+		return entries
+	}
+}
+
+// BenchmarkRawUpsert is the reference: the same rows into the same table in one transaction a
+// batch, by a prepared upsert without reading ("upsert"), and with everything that Merge does
+// but the counts: the old rows read, both passes in the order of the keys ("uncounted").
+func BenchmarkRawUpsert(b *testing.B) {
+	db := rawBoards(b)
+	for name, write := range map[string]rawWrite{"upsert": rawUpsert, "uncounted": rawReadWrite} {
+		for _, size := range []int{1, 1000, 10_000} {
+			b.Run(fmt.Sprintf("%s/batch=%d", name, size), func(b *testing.B) {
+				batches, sequence := improvements(size), int64(benchEntries)
+				for b.Loop() {
+					if err := rawBatch(b, db, write, batches(), &sequence); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(size)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+			})
+		}
+	}
+}
+
+// rawBoards opens a folder's filled boards.db without this package.
+func rawBoards(b *testing.B) *sql.DB {
+	b.Helper()
+	folder := b.TempDir()
+	e, err := sqlitestore.Open(b.Context(), folder, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	fillBoard(b, e.Boards(), benchEntries)
+	if err := e.Close(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(folder, "boards.db")+
+		"?_txlock=immediate&_pragma=synchronous(FULL)&_pragma=wal_autocheckpoint(16000)&_pragma=cache_size(-65536)")
+	if err != nil {
+		b.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	b.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+type rawWrite func(b *testing.B, tx *sql.Tx, entries []store.Submission, sequence *int64) error
+
+func rawBatch(b *testing.B, db *sql.DB, write rawWrite, entries []store.Submission, sequence *int64) error {
+	b.Helper()
+	tx, err := db.BeginTx(b.Context(), nil)
+	if err != nil {
+		return err
+	}
+	if err := write(b, tx, entries, sequence); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
+}
+
+func rawUpsert(b *testing.B, tx *sql.Tx, entries []store.Submission, sequence *int64) error {
+	b.Helper()
+	stmt, err := tx.PrepareContext(b.Context(), `INSERT INTO entries (board, key, place, sequence, epoch, revision)
+		VALUES (1, ?, ?, ?, ?, 0) ON CONFLICT (board, key) DO UPDATE SET place = excluded.place,
+		sequence = excluded.sequence, epoch = excluded.epoch WHERE excluded.epoch > entries.epoch`)
+	if err != nil {
+		return err
+	}
+	defer stmt.Close()
+	for _, e := range entries {
+		*sequence++
+		if _, err := stmt.ExecContext(b.Context(), e.Key, ^e.Score, *sequence, int64(e.Stamp.Epoch)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func rawReadWrite(b *testing.B, tx *sql.Tx, entries []store.Submission, sequence *int64) error {
+	b.Helper()
+	slices.SortFunc(entries, func(x, y store.Submission) int { return strings.Compare(x.Key, y.Key) })
+	read, err := tx.PrepareContext(b.Context(), `SELECT place, sequence, epoch, revision FROM entries WHERE board = 1 AND key = ?`)
+	if err != nil {
+		return err
+	}
+	defer read.Close()
+	for _, e := range entries {
+		var place, seq, epoch, revision int64
+		if err := read.QueryRowContext(b.Context(), e.Key).Scan(&place, &seq, &epoch, &revision); err != nil {
+			return err
+		}
+	}
+	update, err := tx.PrepareContext(b.Context(), `UPDATE entries SET place = ?, sequence = ?, epoch = ? WHERE board = 1 AND key = ?`)
+	if err != nil {
+		return err
+	}
+	defer update.Close()
+	for _, e := range entries {
+		*sequence++
+		if _, err := update.ExecContext(b.Context(), ^e.Score, *sequence, int64(e.Stamp.Epoch), e.Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
