@@ -1,0 +1,258 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/knadh/koanf/parsers/yaml"
+	"github.com/knadh/koanf/providers/confmap"
+	"github.com/knadh/koanf/providers/file"
+	"github.com/knadh/koanf/v2"
+
+	"github.com/shoalworks/shoal/board"
+	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/profile"
+	"github.com/shoalworks/shoal/season"
+	"github.com/shoalworks/shoal/store"
+)
+
+// config is what `shoal serve` runs with: flags over environment over file over defaults.
+type config struct {
+	Store  string `json:"store"`
+	Listen string `json:"listen"`
+	Name   string `json:"name"`
+	APIKey string `json:"apiKey"`
+
+	Beat         span `json:"beat"`
+	DeadAfter    span `json:"deadAfter"`
+	CloseTimeout span `json:"closeTimeout"`
+
+	Sets    map[string]setConfig    `json:"sets"`
+	Boards  map[string]boardConfig  `json:"boards"`
+	Seasons map[string]seasonConfig `json:"seasons"`
+}
+
+// setConfig is a set of profiles.
+type setConfig struct {
+	Template  doc.Value `json:"template"`
+	Schema    int       `json:"schema"`
+	Policy    string    `json:"policy"`
+	Autosave  span      `json:"autosave"`
+	HardBytes int       `json:"hardBytes"`
+}
+
+// boardConfig is a leaderboard.
+type boardConfig struct {
+	Order      string `json:"order"`
+	Rule       string `json:"rule"`
+	Decimals   int    `json:"decimals"`
+	Min        *int64 `json:"min"`
+	Max        *int64 `json:"max"`
+	CacheFor   span   `json:"cacheFor"`
+	MaxEntries int    `json:"maxEntries"`
+}
+
+// seasonConfig is a season's rules (see season.ParseConfig), and the set that plays it.
+type seasonConfig struct {
+	Set   string
+	Rules season.Config
+}
+
+// UnmarshalJSON takes the member "set" out and leaves the rest to season.ParseConfig.
+func (c *seasonConfig) UnmarshalJSON(data []byte) error {
+	v, err := doc.Parse(data, nil)
+	if err != nil {
+		return err
+	}
+	set, ok := v.Member("set")
+	if c.Set, _ = set.AsString(); !ok || c.Set == "" {
+		return errors.New(`set: the name of the set of profiles that plays it expected, such as "players"`)
+	}
+	rules, err := doc.Apply(v, doc.Unset("/set"))
+	if err != nil {
+		return err
+	}
+	c.Rules, err = season.ParseConfig(rules.Encode())
+	return err
+}
+
+// span is a duration in text form ("45s").
+type span time.Duration
+
+// UnmarshalText reads "45s" or "1080h".
+func (s *span) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	if err != nil {
+		return fmt.Errorf(`a duration such as "45s" or "1080h" expected, got %q`, text)
+	}
+	*s = span(d)
+	return nil
+}
+
+// environment lists the variables that set a member of the configuration.
+var environment = map[string]string{
+	"SHOAL_STORE":      "store",
+	"SHOAL_LISTEN":     "listen",
+	"SHOAL_NAME":       "name",
+	"SHOAL_API_KEY":    "apiKey",
+	"SHOAL_BEAT":       "beat",
+	"SHOAL_DEAD_AFTER": "deadAfter",
+}
+
+// keyDelimiter cannot come up in a name, so that "a.b" is one name.
+const keyDelimiter = "\x00"
+
+// readConfig layers file, environment and flags. Unknown members and variables are errors.
+func readConfig(path string, env []string, flags map[string]any) (config, error) {
+	k := koanf.New(keyDelimiter)
+	if path != "" {
+		if err := k.Load(file.Provider(path), yaml.Parser()); err != nil {
+			return config{}, fmt.Errorf("configuration %s: %w", path, err)
+		}
+	}
+	variables, err := fromEnvironment(env)
+	if err != nil {
+		return config{}, err
+	}
+	for _, layer := range []map[string]any{variables, flags} {
+		if err := k.Load(confmap.Provider(layer, ""), nil); err != nil {
+			return config{}, fmt.Errorf("configuration: %w", err)
+		}
+	}
+	raw, err := json.Marshal(k.Raw())
+	if err != nil {
+		return config{}, fmt.Errorf("configuration %s: %w", path, err)
+	}
+	var c config
+	if err := jsonv2.Unmarshal(raw, &c, jsonv2.RejectUnknownMembers(true)); err != nil {
+		return config{}, explain(path, err)
+	}
+	c.applyDefaults()
+	return c, nil
+}
+
+// explain names the member that the decoder stumbled over.
+func explain(path string, err error) error {
+	if path == "" {
+		path = "flags and environment"
+	}
+	if e := (*jsonv2.SemanticError)(nil); errors.As(err, &e) {
+		at := strings.ReplaceAll(strings.TrimPrefix(string(e.JSONPointer), "/"), "/", ".")
+		if e.Err != nil {
+			return fmt.Errorf("configuration %s: %s: %w", path, at, e.Err)
+		}
+		return fmt.Errorf("configuration %s: %s: %s expected, got %s", path, at, e.GoType, e.JSONValue)
+	}
+	return fmt.Errorf("configuration %s: %w", path, err)
+}
+
+func fromEnvironment(env []string) (map[string]any, error) {
+	out := make(map[string]any)
+	var errs []error
+	for _, pair := range env {
+		key, value, _ := strings.Cut(pair, "=")
+		if !strings.HasPrefix(key, "SHOAL_") {
+			continue
+		}
+		member, ok := environment[key]
+		if !ok {
+			errs = append(errs, fmt.Errorf("environment: %s is unknown; known are %s", key, strings.Join(knownVariables(), ", ")))
+			continue
+		}
+		out[member] = value
+	}
+	return out, errors.Join(errs...)
+}
+
+func knownVariables() []string {
+	names := make([]string, 0, len(environment))
+	for name := range environment {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// applyDefaults fills in what nobody said: a set, two boards and a season to begin with.
+func (c *config) applyDefaults() {
+	if c.Store == "" {
+		c.Store = "./game"
+	}
+	if c.Listen == "" {
+		c.Listen = "127.0.0.1:7077"
+	}
+	if c.Sets == nil {
+		c.Sets = map[string]setConfig{"players": {}}
+	}
+	if c.Boards == nil {
+		c.Boards = map[string]boardConfig{
+			"Kills":    {},
+			"BestTime": {Order: "ascending", Decimals: 3},
+		}
+	}
+	if c.Seasons == nil {
+		if _, ok := c.Sets["players"]; ok {
+			c.Seasons = map[string]seasonConfig{"reef": {Set: "players", Rules: season.Reef()}}
+		}
+	}
+}
+
+// setOptions are the options of every set, or everything that is wrong with them.
+func (c *config) setOptions() (map[string]*profile.Options, error) {
+	out := make(map[string]*profile.Options, len(c.Sets))
+	var errs []error
+	for name, s := range c.Sets {
+		policy, ok := word(s.Policy, profile.Steal, profile.Wait, profile.Fail)
+		if !ok {
+			errs = append(errs, fmt.Errorf("sets.%s.policy: steal, wait or fail expected, got %q", name, s.Policy))
+		}
+		out[name] = &profile.Options{
+			Template: s.Template, Schema: s.Schema, Policy: policy,
+			Autosave: time.Duration(s.Autosave), HardBytes: s.HardBytes,
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// boardConfigs are the boards, or everything that is wrong with them.
+func (c *config) boardConfigs() (map[string]board.Config, error) {
+	out := make(map[string]board.Config, len(c.Boards))
+	var errs []error
+	for name, b := range c.Boards {
+		order, ok := word(b.Order, store.Descending, store.Ascending)
+		if !ok {
+			errs = append(errs, fmt.Errorf("boards.%s.order: descending or ascending expected, got %q", name, b.Order))
+		}
+		rule, ok := word(b.Rule, store.Best, store.Last, store.Sum)
+		if !ok {
+			errs = append(errs, fmt.Errorf("boards.%s.rule: best, last or sum expected, got %q", name, b.Rule))
+		}
+		out[name] = board.Config{
+			Order: order, Rule: rule, Decimals: b.Decimals, Min: b.Min, Max: b.Max,
+			CacheFor: time.Duration(b.CacheFor), MaxEntries: b.MaxEntries,
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// word finds the value that prints as text; no text is the zero value.
+func word[T fmt.Stringer](text string, values ...T) (value T, ok bool) {
+	if text == "" {
+		return value, true
+	}
+	for _, v := range values {
+		if v.String() == text {
+			return v, true
+		}
+	}
+	return value, false
+}
+
+// environ is the process's environment.
+func environ() []string { return os.Environ() }

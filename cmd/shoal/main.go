@@ -1,0 +1,120 @@
+// Command shoal runs a node of a fleet as a daemon, and shows what a fleet does.
+//
+// See `shoal --help`.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit codes by kind of error.
+const (
+	exitOK       = 0
+	exitFailed   = 1 // the command ran and did not succeed
+	exitUsage    = 2 // flags, environment or configuration are wrong
+	exitBroken   = 3 // a promise was broken (demo)
+	exitUnserved = 4 // the store or the listener is not to be had
+)
+
+// exitError carries an exit code.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// commands is the command line.
+type commands struct {
+	Serve   serveCommand   `cmd:"" help:"Run a node as a daemon, for game servers in any language."`
+	Demo    demoCommand    `cmd:"" help:"Watch a small fleet at work: players, hand-overs, crashes, seasons of a minute."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+const description = `Shoal keeps what players own and where they stand, for games that run on many servers and have no coordinator.
+
+Start with:
+
+  shoal demo                       three nodes and a few hundred players in this terminal
+  shoal serve --store ./game       a daemon on http://127.0.0.1:7077
+
+Several daemons may share one store folder on one machine; they need nothing else to agree.`
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run is main without the process around it.
+func run(args []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+
+	var c commands
+	exited := exitOK
+	parser, err := kong.New(&c,
+		kong.Name("shoal"),
+		kong.Description(description),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { exited = code; panic(helped{}) }),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(&output{stdout, stderr}),
+	)
+	if err != nil {
+		fmt.Fprintln(stderr, "shoal:", err)
+		return exitFailed
+	}
+	command, err, wasHelp := parse(parser, args)
+	if wasHelp {
+		return exited
+	}
+	if err != nil {
+		parser.Errorf("%s", err)
+		fmt.Fprintln(stderr, `Run "shoal --help", or "shoal COMMAND --help".`)
+		return exitUsage
+	}
+	return codeOf(command.Run(), stderr)
+}
+
+// helped ends parsing after help was printed, where kong would end the process.
+type helped struct{}
+
+func parse(parser *kong.Kong, args []string) (command *kong.Context, err error, wasHelp bool) { //nolint:revive,staticcheck // the error is the parser's, the flag this function's own
+	defer func() {
+		if p := recover(); p != nil {
+			if _, ok := p.(helped); !ok {
+				panic(p)
+			}
+			wasHelp = true
+		}
+	}()
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	command, err = parser.Parse(args)
+	return command, err, false
+}
+
+func codeOf(err error, stderr io.Writer) int {
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintln(stderr, "shoal:", err)
+	if e := (*exitError)(nil); errors.As(err, &e) {
+		return e.code
+	}
+	return exitFailed
+}
+
+// output is where a command prints.
+type output struct {
+	out, err io.Writer
+}

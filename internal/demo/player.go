@@ -1,0 +1,170 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/shoalworks/shoal/clock"
+	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/profile"
+	"github.com/shoalworks/shoal/season"
+)
+
+// castsAt is where a profile counts the casts of its life; the ledger watches it.
+const castsAt = "/casts"
+
+// How players behave.
+const (
+	leastStay, mostStay   = 3 * time.Second, 15 * time.Second
+	leastPause, mostPause = 300 * time.Millisecond, 1500 * time.Millisecond
+	retryAfter            = 300 * time.Millisecond
+	saveOneIn             = 12
+	loseOneIn             = 4
+	leaveOneIn            = 3 // of the stays; the others move on while their session is open
+)
+
+// fisher is one simulated player. One goroutine.
+type fisher struct {
+	world *world
+	key   string
+	rng   *rand.Rand
+}
+
+// play goes from node to node until ctx ends.
+func (f *fisher) play(ctx context.Context) {
+	for ctx.Err() == nil {
+		m := f.world.pick(f.rng)
+		s := f.load(ctx, m)
+		if s == nil {
+			_ = clock.Sleep(ctx, f.world.clock, retryAfter)
+			continue
+		}
+		f.stay(ctx, m, s)
+		if ctx.Err() == nil && f.rng.IntN(leaveOneIn) == 0 {
+			f.release(ctx, m, s)
+		}
+	}
+}
+
+// load opens the profile at m, or answers nil.
+func (f *fisher) load(ctx context.Context, m *member) *profile.Session {
+	s, err := m.node.Set(playersSet).Load(ctx, f.key, nil)
+	if err == nil {
+		f.world.ledger.loaded(f.key, s.Epoch(), casts(s.Data()))
+		f.world.tally.loaded(s.Loaded())
+		return s
+	}
+	switch {
+	case ctx.Err() != nil, m.isGone(), errors.Is(err, profile.ErrClosing):
+		// The run ends, or the player stood before a server that has just died.
+	case errors.Is(err, profile.ErrOpen):
+		// The player comes back to the server that still has the session.
+		if s, ok := m.node.Set(playersSet).Session(f.key); ok {
+			return s
+		}
+	case errors.Is(err, profile.ErrOutbid):
+		f.world.tally.outbid.Add(1)
+	default:
+		f.world.tally.failed(cause(err))
+	}
+	return nil
+}
+
+// cause is the innermost error, so that failures can be counted by kind.
+func cause(err error) string {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err.Error()
+		}
+		err = next
+	}
+}
+
+func casts(data doc.Value) int64 {
+	v, _, err := data.Lookup(castsAt)
+	if err != nil {
+		return 0
+	}
+	n, _ := v.AsInt()
+	return n
+}
+
+// stay fishes for a while.
+func (f *fisher) stay(ctx context.Context, m *member, s *profile.Session) {
+	until := f.world.clock.Now().Add(between(f.rng, leastStay, mostStay))
+	for f.world.clock.Now().Before(until) {
+		if !f.pause(ctx, m, s) {
+			return
+		}
+		if err := f.cast(s, m); err != nil {
+			f.world.tally.refusals.Add(1)
+			continue
+		}
+		if f.rng.IntN(saveOneIn) == 0 {
+			f.save(ctx, s)
+		}
+	}
+}
+
+// pause waits for the next cast; false when the stay is over.
+func (f *fisher) pause(ctx context.Context, m *member, s *profile.Session) bool {
+	t := f.world.clock.NewTimer(between(f.rng, leastPause, mostPause))
+	defer t.Stop()
+	select {
+	case <-t.C():
+		return true
+	case <-s.Done():
+	case <-m.gone:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+func between(rng *rand.Rand, least, most time.Duration) time.Duration {
+	return least + time.Duration(rng.Int64N(int64(most-least)))
+}
+
+// cast throws the line once: a count in the profile, and events of the season.
+func (f *fisher) cast(s *profile.Session, m *member) error {
+	f.world.ledger.casting(f.key, s.Epoch(), casts(s.Data())+1)
+	if _, err := s.Transact(profile.Source{}, doc.Increment(castsAt, 1)); err != nil {
+		return err
+	}
+	f.world.tally.casts.Add(1)
+	reef := m.node.Season(reefSeason)
+	if f.rng.IntN(loseOneIn) == 0 {
+		return reef.Record(s, season.Event{Name: "lose"})
+	}
+	return reef.Record(s,
+		season.Event{Name: "catch"},
+		season.Event{Name: "coins", Amount: 1 + f.rng.Int64N(50)},
+		season.Event{Name: "experience", Amount: 5 + f.rng.Int64N(20)})
+}
+
+// save saves, and tells the ledger what was acknowledged.
+func (f *fisher) save(ctx context.Context, s *profile.Session) {
+	acknowledged := f.world.ledger.saving(f.key, s.Epoch())
+	if err := s.Save(ctx); err != nil {
+		return
+	}
+	stored, _ := s.Stored()
+	acknowledged(casts(stored))
+	f.world.tally.saves.Add(1)
+}
+
+// release ends the session in order.
+func (f *fisher) release(ctx context.Context, m *member, s *profile.Session) {
+	acknowledged := f.world.ledger.saving(f.key, s.Epoch())
+	err := s.Release(ctx)
+	if err == nil && s.Reason() == profile.Released {
+		acknowledged(casts(s.Data()))
+		return
+	}
+	if err != nil && ctx.Err() == nil && !m.isGone() {
+		f.world.tally.failed(fmt.Sprintf("release: %s", cause(err)))
+	}
+}

@@ -1,0 +1,117 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/shoalworks/shoal/season"
+	"github.com/shoalworks/shoal/store"
+)
+
+// status is one look at the fleet, ready to be shown. Plain data.
+type status struct {
+	elapsed time.Duration
+	nodes   []nodeStatus
+	season  season.Info
+	boards  []boardStatus
+
+	loads, handovers, takeovers, outbid, failed, crashes int64
+	casts, saves, closes, titles                         int64
+	handover, takeover                                   worst
+	lastTitle                                            string
+	broken                                               int
+}
+
+type nodeStatus struct {
+	id       string
+	sessions int
+	beating  bool
+}
+
+type boardStatus struct {
+	name  string
+	total int64
+	top   []store.Standing
+}
+
+const topShown = 3
+
+// look reads the fleet: counters from memory, the boards through a node's cache.
+func (w *world) look(ctx context.Context, elapsed time.Duration) status {
+	s := status{
+		elapsed: elapsed,
+		loads:   w.tally.loads.Load(), handovers: w.tally.handovers.Load(), takeovers: w.tally.takeovers.Load(),
+		outbid: w.tally.outbid.Load(), failed: w.tally.failedLoads.Load(), crashes: w.tally.crashes.Load(),
+		casts: w.tally.casts.Load(), saves: w.tally.saves.Load(), closes: w.tally.closes.Load(), titles: w.tally.titles.Load(),
+	}
+	s.handover, s.takeover, s.lastTitle = w.tally.waits()
+	s.broken, _ = w.ledger.verdict()
+	members := w.living()
+	for _, m := range members {
+		s.nodes = append(s.nodes, nodeStatus{m.node.ID(), len(m.node.Set(playersSet).Sessions()), m.node.Beating()})
+	}
+	reef := members[0].node.Season(reefSeason)
+	s.season = reef.Current()
+	for _, b := range reef.Config().Boards {
+		page, err := reef.Top(ctx, b.Name, topShown)
+		if err != nil {
+			page = store.Page{}
+		}
+		s.boards = append(s.boards, boardStatus{b.Name, page.Total, page.Entries})
+	}
+	return s
+}
+
+// line is the status in one line.
+func (s *status) line() string {
+	sessions := 0
+	for _, n := range s.nodes {
+		sessions += n.sessions
+	}
+	return fmt.Sprintf("%4.0fs  nodes %d  sessions %d  loads %d  hand-overs %d (mean %v)  takeovers %d (mean %v)  crashes %d  season %s ends in %v  closed %d  titles %d  violations %d",
+		s.elapsed.Seconds(), len(s.nodes), sessions, s.loads, s.handovers, short(s.handover.mean()), s.takeovers, short(s.takeover.mean()),
+		s.crashes, s.season.ID, s.season.Remaining.Round(time.Second), s.closes, s.titles, s.broken)
+}
+
+// screen is the status on several lines, for a terminal.
+func (s *status) screen() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Shoal demo · %v · Ctrl-C ends it in order\n\n", s.elapsed.Round(time.Second))
+	for _, n := range s.nodes {
+		state := "beating"
+		if !n.beating {
+			state = "suspect"
+		}
+		fmt.Fprintf(&b, "  %-16s %-8s %4d sessions\n", n.id, state, n.sessions)
+	}
+	fmt.Fprintf(&b, "\n  loads       %6d   hand-overs %6d  mean %-8v longest %v\n", s.loads, s.handovers, short(s.handover.mean()), short(s.handover.longest))
+	fmt.Fprintf(&b, "  crashes     %6d   takeovers  %6d  mean %-8v longest %v\n", s.crashes, s.takeovers, short(s.takeover.mean()), short(s.takeover.longest))
+	fmt.Fprintf(&b, "  casts       %6d   saves      %6d  outbid %d, failed loads %d\n", s.casts, s.saves, s.outbid, s.failed)
+	fmt.Fprintf(&b, "\n  %s (%s) ends in %v · closed %d · titles %d", s.season.Name, s.season.ID, s.season.Remaining.Round(time.Second), s.closes, s.titles)
+	if s.lastTitle != "" {
+		fmt.Fprintf(&b, " · last %s", s.lastTitle)
+	}
+	b.WriteString("\n\n")
+	for _, board := range s.boards {
+		fmt.Fprintf(&b, "  %-11s %5d entries ", board.name, board.total)
+		for _, e := range board.top {
+			fmt.Fprintf(&b, "  %d. %s %d", e.Rank, e.Key, e.Score)
+		}
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(&b, "\n  violations  %6d\n", s.broken)
+	return b.String()
+}
+
+// short rounds a wait to what a person wants to see.
+func short(d time.Duration) time.Duration {
+	switch {
+	case d < 10*time.Millisecond:
+		return d.Round(10 * time.Microsecond)
+	case d < time.Second:
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(10 * time.Millisecond)
+}
