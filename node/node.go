@@ -200,8 +200,8 @@ func (n *Node) every(ctx context.Context, period time.Duration, step func(contex
 
 // nextTick is the first tick after now on the grid of last and period.
 func nextTick(last, now time.Time, period time.Duration) time.Time {
-	if missed := now.Sub(last) / period; missed > 0 {
-		last = last.Add(missed * period)
+	if late := now.Sub(last); late > 0 {
+		last = last.Add(late - late%period)
 	}
 	return last.Add(period)
 }

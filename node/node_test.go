@@ -45,7 +45,10 @@ type fleet struct {
 	engine *memstore.Engine
 }
 
-func newFleet(t *testing.T) *fleet { return &fleet{t, memstore.New(nil)} }
+func newFleet(t *testing.T) *fleet {
+	t.Helper()
+	return &fleet{t, memstore.New(nil)}
+}
 
 // start starts a node whose beats can be tampered with; the test's end closes it.
 func (f *fleet) start(opts *node.Options) (*node.Node, *records) {
