@@ -88,7 +88,7 @@ func longestCommon(a, b []int) ([]pair, bool) {
 	off := limit + 1
 	reach := make([]int, 2*limit+3)
 	var steps [][]int // reach before each round, for the way back
-	for d := 0; d <= limit; d++ {
+	for d := range limit + 1 {
 		steps = append(steps, slices.Clone(reach[off-d-1:off+d+2]))
 		for k := -d; k <= d; k += 2 {
 			x := furthest(reach, off, k, d)

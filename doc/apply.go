@@ -59,7 +59,7 @@ func (o *owner) apply(v Value, op *Op) (Value, error) {
 }
 
 // checkDepth refuses what would nest deeper than is allowed.
-func (op *Op) checkDepth(v Value) error {
+func (op Op) checkDepth(v Value) error {
 	depth := op.Path.Len() + op.Value.Depth()
 	switch op.Kind {
 	case OpUnset, OpRemove, OpCompareAndUnset: // These put nothing anywhere.
@@ -80,7 +80,7 @@ func checkDepth(v Value, depth int) error {
 }
 
 // expect compares what was found with what a compare-and-set expects.
-func (op *Op) expect(now Value, found bool) error {
+func (op Op) expect(now Value, found bool) error {
 	switch {
 	case op.Absent && found:
 		return fmt.Errorf("%w: something is there", ErrMismatch)
@@ -222,14 +222,13 @@ func (o *owner) relist(now Value, found bool, op *Op) (Value, error) {
 	if op.Index > last {
 		return Value{}, fmt.Errorf("%w: %d of a list of %d", ErrIndex, op.Index, now.Len())
 	}
-	switch op.Kind {
-	case OpInsert:
+	if op.Kind == OpInsert {
 		return o.insertIndex(now, op.Index, op.Value), nil
-	case OpRemove:
-		return o.removeIndex(now, op.Index), nil
-	default:
-		return o.spliceIndex(now, now.Len(), 0, appendItems(nil, op.Value, 0, op.Value.Len())), nil
 	}
+	if op.Kind == OpRemove {
+		return o.removeIndex(now, op.Index), nil
+	}
+	return o.spliceIndex(now, now.Len(), 0, appendItems(nil, op.Value, 0, op.Value.Len())), nil
 }
 
 // mergeAt is Merge at the end of its path.

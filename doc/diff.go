@@ -1,6 +1,9 @@
 package doc
 
-import "slices"
+import (
+	"slices"
+	"strconv"
+)
 
 // Diff returns what turns a into b, in the order of application. Parts that both
 // share are not looked at, so the difference between two revisions of a document
@@ -48,7 +51,7 @@ func (d *differ) in(s segment, do func()) {
 }
 
 func (d *differ) objects(a, b Value) {
-	walkMembers(a, b, func(name string, x, y Value, in both) {
+	walkMembers(a, b, func(name string, x, y Value, in side) {
 		d.in(segmentOf(name), func() {
 			switch in {
 			case onlyLeft:
@@ -62,21 +65,18 @@ func (d *differ) objects(a, b Value) {
 	})
 }
 
-// both says which of two objects has a member.
-type both uint8
+// side says which of two objects has a member.
+type side uint8
 
 const (
-	inBoth both = iota
+	inBoth side = iota
 	onlyLeft
 	onlyRight
 )
 
 // walkMembers visits the members of two objects in order of their names, except
 // those that are the same at a glance.
-func walkMembers(a, b Value, visit func(name string, x, y Value, in both)) {
-	if a.root() == b.root() {
-		return
-	}
+func walkMembers(a, b Value, visit func(name string, x, y Value, in side)) {
 	var x, y cursor
 	x.start(a.root())
 	y.start(b.root())
@@ -109,9 +109,6 @@ func walkMembers(a, b Value, visit func(name string, x, y Value, in both)) {
 // commonEnd is how many items two lists have in common at their beginning, or at
 // their end when looking back.
 func commonEnd(a, b Value, back bool) int {
-	if a.root() == b.root() {
-		return a.Len()
-	}
 	x, y := cursor{back: back}, cursor{back: back}
 	x.start(a.root())
 	y.start(b.root())
@@ -156,7 +153,7 @@ func (d *differ) replaceRun(head int, old, now []Value, at int) {
 		})
 	}
 	for i := range common {
-		d.in(segment{name: itoa(start + i), pos: start + i}, func() { d.item(old[i], now[i]) })
+		d.in(segmentOf(strconv.Itoa(start+i)), func() { d.item(old[i], now[i]) })
 	}
 }
 

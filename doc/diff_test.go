@@ -14,13 +14,13 @@ import (
 )
 
 // texts writes edits as people read them.
-func texts(t testing.TB, edits []doc.Edit) []string {
-	t.Helper()
+func texts(tb testing.TB, edits []doc.Edit) []string {
+	tb.Helper()
 	var out []string
 	for _, e := range edits {
 		text, err := e.MarshalJSON()
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		out = append(out, string(text))
 	}

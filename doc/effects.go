@@ -1,12 +1,9 @@
 package doc
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
-	"strconv"
 )
 
 // EffectKind says what an [Effect] does.
@@ -186,7 +183,7 @@ func (r *effectsReader) section(name string, kind Kind) Value {
 }
 
 func (r *effectsReader) add(at string, x Effect) {
-	p, err := ParsePath(at)
+	p, err := parsePath(at)
 	if err != nil {
 		r.form.fail("%v", err)
 		return
@@ -257,16 +254,3 @@ func (m *mark) claim(x Effect) bool {
 	m.cut, m.tail = true, x.From
 	return true
 }
-
-// sortedMap yields the entries of a map in order of their keys.
-func sortedMap[K cmp.Ordered, V any](m map[K]V) iter.Seq2[K, V] {
-	return func(yield func(K, V) bool) {
-		for _, k := range slices.Sorted(maps.Keys(m)) {
-			if !yield(k, m[k]) {
-				return
-			}
-		}
-	}
-}
-
-func itoa(i int) string { return strconv.Itoa(i) }

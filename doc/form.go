@@ -67,7 +67,7 @@ func (f *form) text(name string) string {
 }
 
 func (f *form) path(name string) Path {
-	p, err := ParsePath(f.text(name))
+	p, err := parsePath(f.text(name))
 	if err != nil {
 		f.fail("%q of %s: %v", name, f.what, err)
 	}

@@ -14,8 +14,9 @@ import (
 
 // From makes a value of a Go value. It takes values, nil, booleans, all integers
 // and floats, strings, []any, []Value, map[string]any, map[string]Value, and
-// anything else that JSON can hold by the rules of encoding/json: structs with
-// their json tags, slices, maps, pointers, and types that marshal themselves.
+// anything else that JSON can hold by the rules of encoding/json/v2: structs with
+// their json tags, slices, maps, pointers, and types that marshal themselves. A nil
+// slice is an empty list and a nil map an empty object.
 //
 // A Go integer becomes an Int and a Go float a Float, always. What JSON cannot hold
 // is refused with a [*ValueError] that names its path: NaN and infinities, unsigned
@@ -137,16 +138,12 @@ func fromOther(v any) (Value, error) {
 // marshalExactly gets the address of each part of a Go value in turn.
 func marshalExactly(enc *jsontext.Encoder, part any) error {
 	r := reflect.ValueOf(part).Elem()
-	switch r.Kind() {
-	case reflect.Map:
-		if r.Type().Key().Kind() != reflect.String {
-			return fmt.Errorf("%w: a map with names of type %s", ErrUnsupported, r.Type().Key())
-		}
-	case reflect.Float64, reflect.Float32:
-		if quoted, _ := json.GetOption(enc.Options(), json.StringifyNumbers); !quoted && !marshalsItself(part) {
-			return writeFloat(enc, r)
-		}
-	default:
+	if r.Kind() == reflect.Map && r.Type().Key().Kind() != reflect.String {
+		return fmt.Errorf("%w: a map with names of type %s", ErrUnsupported, r.Type().Key())
+	}
+	quoted, _ := json.GetOption(enc.Options(), json.StringifyNumbers)
+	if r.CanFloat() && !quoted && !marshalsItself(part) {
+		return writeFloat(enc, r)
 	}
 	return errors.ErrUnsupported // To the package json: go on as usual.
 }
@@ -214,7 +211,7 @@ func isOurs(err error) bool {
 }
 
 // Into decodes the value into the Go variable that out points to, by the rules of
-// encoding/json: into structs with their json tags, maps, slices and so on.
+// encoding/json/v2: into structs with their json tags, maps, slices and so on.
 // Members for which a struct has no field are ignored. What is of type any gets
 // what [Value.Any] returns, so that integers stay integers.
 func (v Value) Into(out any) error {

@@ -31,7 +31,7 @@ func mostGrown(before, after Value) growth {
 	if before.kind != KindObject || after.kind != KindObject {
 		return most
 	}
-	walkMembers(before, after, func(name string, x, y Value, in both) {
+	walkMembers(before, after, func(name string, x, y Value, in side) {
 		bytes := y.Size()
 		switch in {
 		case inBoth:

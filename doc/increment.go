@@ -6,7 +6,7 @@ import (
 )
 
 // checkIncrement reports what is wrong with an increment in itself.
-func (op *Op) checkIncrement() error {
+func (op Op) checkIncrement() error {
 	if !isNumber(op.Value) {
 		return fmt.Errorf("%w: the amount is of kind %s", ErrBadOp, op.Value.kind)
 	}
@@ -41,7 +41,7 @@ func nearest(v Value) float64 {
 
 // sum is what the increment makes of the number it found; found is false for a
 // missing member, which counts as zero of the amount's kind.
-func (op *Op) sum(now Value, found bool) (Value, error) {
+func (op Op) sum(now Value, found bool) (Value, error) {
 	if !found {
 		now = Int(0)
 		if op.Value.kind == KindFloat {
@@ -58,7 +58,7 @@ func (op *Op) sum(now Value, found bool) (Value, error) {
 	return Value{}, fmt.Errorf("%w: %s", ErrWrongType, now.kind)
 }
 
-func (op *Op) sumInt(now int64) (Value, error) {
+func (op Op) sumInt(now int64) (Value, error) {
 	for _, v := range []Value{op.Value, op.Min, op.Max} {
 		if v.kind == KindFloat {
 			return Value{}, fmt.Errorf("%w: an integer is incremented by and bounded by integers", ErrWrongType)
@@ -78,7 +78,7 @@ func (op *Op) sumInt(now int64) (Value, error) {
 	return Int(sum), nil
 }
 
-func (op *Op) sumFloat(now float64) (Value, error) {
+func (op Op) sumFloat(now float64) (Value, error) {
 	for _, v := range []Value{op.Value, op.Min, op.Max} {
 		if v.kind != KindInt {
 			continue
@@ -102,7 +102,7 @@ func (op *Op) sumFloat(now float64) (Value, error) {
 }
 
 // stop is what happens at a bound.
-func (op *Op) stop(bound Value) (Value, error) {
+func (op Op) stop(bound Value) (Value, error) {
 	if op.Clamp {
 		return bound, nil
 	}

@@ -2,6 +2,7 @@ package doc_test
 
 import (
 	"math"
+	"math/big"
 	"slices"
 	"testing"
 
@@ -90,7 +91,7 @@ func modelGet(v any, segs []string) (any, bool) {
 }
 
 // modelEdit puts what do returns at the end of segs; v may be changed.
-func modelEdit(v any, segs []string, make bool, do func(any, bool) (any, error)) (any, error) {
+func modelEdit(v any, segs []string, create bool, do func(any, bool) (any, error)) (any, error) {
 	if len(segs) == 0 {
 		return do(v, true)
 	}
@@ -100,13 +101,13 @@ func modelEdit(v any, segs []string, make bool, do func(any, bool) (any, error))
 		var err error
 		switch {
 		case ok:
-			m, err = modelEdit(m, segs[1:], make, do)
+			m, err = modelEdit(m, segs[1:], create, do)
 		case len(segs) == 1:
 			m, err = do(nil, false)
-		case !make, segs[1] == "-":
+		case !create, segs[1] == "-":
 			return nil, doc.ErrNoPath
 		default:
-			m, err = modelEdit(map[string]any{}, segs[1:], make, do)
+			m, err = modelEdit(map[string]any{}, segs[1:], create, do)
 		}
 		if err != nil {
 			return nil, err
@@ -115,14 +116,14 @@ func modelEdit(v any, segs []string, make bool, do func(any, bool) (any, error))
 		return at, nil
 	case []any:
 		i := index(segs[0])
-		if i == -2 && len(segs) == 1 && make {
+		if i == -2 && len(segs) == 1 && create {
 			item, err := do(nil, false)
 			return append(at, item), err
 		}
 		if i < 0 || i >= len(at) {
 			return nil, doc.ErrIndex
 		}
-		item, err := modelEdit(at[i], segs[1:], make, do)
+		item, err := modelEdit(at[i], segs[1:], create, do)
 		if err != nil {
 			return nil, err
 		}
@@ -167,16 +168,13 @@ func modelMerge(now, over map[string]any) map[string]any {
 func modelApply(v any, op doc.Op) (any, error) {
 	v = clone(v)
 	segs, val := op.Path.Segments(), op.Value.Any()
-	switch op.Kind {
-	case doc.OpUnset, doc.OpRemove, doc.OpCompareAndUnset:
-	case doc.OpInsert:
-		if len(segs)+1+modelDepth(val) > max(doc.DefaultMaxDepth, modelDepth(v)) {
-			return nil, doc.ErrTooDeep
-		}
-	default:
-		if len(segs)+modelDepth(val) > max(doc.DefaultMaxDepth, modelDepth(v)) {
-			return nil, doc.ErrTooDeep
-		}
+	depth := len(segs) + modelDepth(val)
+	if op.Kind == doc.OpInsert {
+		depth++
+	}
+	puts := op.Kind != doc.OpUnset && op.Kind != doc.OpRemove && op.Kind != doc.OpCompareAndUnset
+	if puts && depth > max(doc.DefaultMaxDepth, modelDepth(v)) {
+		return nil, doc.ErrTooDeep
 	}
 	switch op.Kind {
 	case doc.OpSet:
@@ -198,9 +196,10 @@ func modelApply(v any, op doc.Op) (any, error) {
 		return modelCompare(v, segs, op)
 	case doc.OpIncrement:
 		return modelEdit(v, segs, false, func(now any, found bool) (any, error) { return modelSum(now, found, op) })
-	default:
+	case doc.OpAppend, doc.OpInsert, doc.OpRemove:
 		return modelEdit(v, segs, false, func(now any, found bool) (any, error) { return modelList(now, found, op) })
 	}
+	return nil, doc.ErrBadOp
 }
 
 func modelCompare(v any, segs []string, op doc.Op) (any, error) {
@@ -221,7 +220,7 @@ func modelCompare(v any, segs []string, op doc.Op) (any, error) {
 	return modelUnset(v, segs)
 }
 
-// modelSum adds integers as big as they get by checking the room left.
+// modelSum adds integers as big as they get, and floats as floats.
 func modelSum(now any, found bool, op doc.Op) (any, error) {
 	by := op.Value.Any()
 	if !found {
@@ -236,15 +235,21 @@ func modelSum(now any, found bool, op doc.Op) (any, error) {
 		if !ok {
 			return nil, doc.ErrWrongType
 		}
-		if by > 0 && now > math.MaxInt64-by || by < 0 && now < math.MinInt64-by {
+		sum := new(big.Int).Add(big.NewInt(now), big.NewInt(by))
+		if bound := modelBound(new(big.Float).SetInt(sum), op); !bound.IsNull() {
+			return bound.Any(), modelClamped(op)
+		}
+		if !sum.IsInt64() {
 			return nil, doc.ErrOverflow
 		}
-		return modelBound(now+by, op)
+		return sum.Int64(), nil
 	case float64:
-		if i, ok := by.(int64); ok {
-			by = float64(i)
+		step, _ := op.Value.AsFloat()
+		sum := now + step
+		if bound := modelBound(big.NewFloat(sum), op); !bound.IsNull() {
+			f, _ := bound.AsFloat()
+			return f, modelClamped(op)
 		}
-		sum := now + by.(float64)
 		if math.IsInf(sum, 0) {
 			return nil, doc.ErrOverflow
 		}
@@ -254,20 +259,22 @@ func modelSum(now any, found bool, op doc.Op) (any, error) {
 	}
 }
 
-func modelBound(sum int64, op doc.Op) (any, error) {
-	if least, ok := op.Min.AsInt(); ok && sum < least {
-		if op.Clamp {
-			return least, nil
-		}
-		return nil, doc.ErrBounds
+// modelBound is the bound that a sum passes, or null.
+func modelBound(sum *big.Float, op doc.Op) doc.Value {
+	if least, ok := op.Min.AsInt(); ok && sum.Cmp(new(big.Float).SetInt64(least)) < 0 {
+		return op.Min
 	}
-	if most, ok := op.Max.AsInt(); ok && sum > most {
-		if op.Clamp {
-			return most, nil
-		}
-		return nil, doc.ErrBounds
+	if most, ok := op.Max.AsInt(); ok && sum.Cmp(new(big.Float).SetInt64(most)) > 0 {
+		return op.Max
 	}
-	return sum, nil
+	return doc.Null()
+}
+
+func modelClamped(op doc.Op) error {
+	if op.Clamp {
+		return nil
+	}
+	return doc.ErrBounds
 }
 
 func modelList(now any, found bool, op doc.Op) (any, error) {
@@ -281,20 +288,16 @@ func modelList(now any, found bool, op doc.Op) (any, error) {
 	if !ok {
 		return nil, doc.ErrWrongType
 	}
-	switch op.Kind {
-	case doc.OpAppend:
+	if op.Kind == doc.OpAppend {
 		return append(list, op.Value.Any().([]any)...), nil
-	case doc.OpInsert:
-		if op.Index > len(list) {
-			return nil, doc.ErrIndex
-		}
+	}
+	if op.Kind == doc.OpInsert && op.Index <= len(list) {
 		return slices.Insert(list, op.Index, op.Value.Any()), nil
-	default:
-		if op.Index >= len(list) {
-			return nil, doc.ErrIndex
-		}
+	}
+	if op.Kind == doc.OpRemove && op.Index < len(list) {
 		return slices.Delete(list, op.Index, op.Index+1), nil
 	}
+	return nil, doc.ErrIndex
 }
 
 // Generators. Names and values come from small sets, so that paths hit.
@@ -348,7 +351,7 @@ func genOp(now any) *rapid.Generator[doc.Op] {
 			p = rapid.SampledFrom(places).Draw(t, "place")
 		}
 		v := genValue().Draw(t, "value")
-		switch kind := doc.OpKind(rapid.IntRange(1, 9).Draw(t, "kind")); kind {
+		switch doc.OpKind(rapid.IntRange(1, 9).Draw(t, "kind")) {
 		case doc.OpSet:
 			return doc.Set(p, v)
 		case doc.OpUnset:
@@ -369,9 +372,10 @@ func genOp(now any) *rapid.Generator[doc.Op] {
 				return doc.SetIfAbsent(p, v)
 			}
 			return doc.CompareAndSet(p, genOld(now, p).Draw(t, "old"), v)
-		default:
+		case doc.OpCompareAndUnset:
 			return doc.CompareAndUnset(p, genOld(now, p).Draw(t, "old"))
 		}
+		panic("no such kind")
 	})
 }
 
@@ -386,6 +390,13 @@ func genIncrement(p doc.Path) *rapid.Generator[doc.Op] {
 			return doc.Increment(p, rapid.Float64Range(-1e308, 1e308).Draw(t, "by"))
 		}
 		op := doc.Increment(p, rapid.OneOf(rapid.Int64Range(-2, 2), rapid.Int64Range(-1<<53, 1<<53)).Draw(t, "by"))
+		op.Clamp = rapid.Bool().Draw(t, "clamp")
+		if rapid.Bool().Draw(t, "min") {
+			op = op.AtLeast(doc.Int(rapid.Int64Range(-4, 0).Draw(t, "least")))
+		}
+		if rapid.Bool().Draw(t, "max") {
+			op = op.AtMost(doc.Int(rapid.Int64Range(0, 4).Draw(t, "most")))
+		}
 		return op
 	})
 }
@@ -415,18 +426,18 @@ func sortedNames(m map[string]any) []string {
 	return names
 }
 
-func parse(t testing.TB, text string) doc.Value {
-	t.Helper()
+func parse(tb testing.TB, text string) doc.Value {
+	tb.Helper()
 	v, err := doc.Parse([]byte(text), nil)
 	if err != nil {
-		t.Fatalf("parse %s: %v", text, err)
+		tb.Fatalf("parse %s: %v", text, err)
 	}
 	return v
 }
 
-func check(t testing.TB, v doc.Value) {
-	t.Helper()
+func check(tb testing.TB, v doc.Value) {
+	tb.Helper()
 	if err := doc.Check(v); err != nil {
-		t.Fatalf("%s: %v", v, err)
+		tb.Fatalf("%s: %v", v, err)
 	}
 }

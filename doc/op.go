@@ -81,7 +81,7 @@ func newOp[P Place](kind OpKind, at P) Op {
 	case Path:
 		op.Path = at
 	case string:
-		op.Path, op.err = ParsePath(at)
+		op.Path, op.err = parsePath(at)
 	}
 	return op
 }
@@ -176,6 +176,7 @@ func RemoveAt[P Place](at P, index int) Op {
 // both sides are merged in turn; every other member of the given object replaces
 // what is there. Lists are replaced whole, and null is a value like any other: it
 // deletes nothing, unlike in RFC 7386. Where nothing is, Merge does what [Set] does.
+// Laying a document over a template is how missing members are filled in.
 func Merge[P Place](at P, object Value) Op {
 	op := newOp(OpMerge, at)
 	op.Value = object
@@ -207,7 +208,7 @@ func CompareAndUnset[P Place](at P, old Value) Op {
 }
 
 // check reports what is wrong with an operation in itself, wherever it is applied.
-func (op *Op) check() error {
+func (op Op) check() error {
 	if op.err != nil {
 		return op.err
 	}

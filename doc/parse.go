@@ -96,35 +96,35 @@ func (p *parser) document() (Value, error) {
 
 // value reads the next value; a container that begins here has this depth.
 func (p *parser) value(depth int) (Value, error) {
-	switch kind := p.dec.PeekKind(); kind {
-	case '[', '{':
-		if p.maxDepth > 0 && depth > p.maxDepth {
-			return Value{}, ErrTooDeep
-		}
-		if _, err := p.dec.ReadToken(); err != nil {
-			return Value{}, err
-		}
-		if kind == '[' {
-			return p.list(depth)
-		}
-		return p.object(depth)
-	default:
+	kind := p.dec.PeekKind()
+	if kind != '[' && kind != '{' {
 		raw, err := p.dec.ReadValue() // Valid until the next read; no copy is made of it.
 		if err != nil {
 			return Value{}, err
 		}
-		return p.scalar(raw)
+		return scalar(raw)
 	}
+	if p.maxDepth > 0 && depth > p.maxDepth {
+		return Value{}, ErrTooDeep
+	}
+	if _, err := p.dec.ReadToken(); err != nil {
+		return Value{}, err
+	}
+	if kind == '[' {
+		return p.list(depth)
+	}
+	return p.object(depth)
 }
 
-func (p *parser) scalar(raw jsontext.Value) (Value, error) {
-	switch raw.Kind() {
+// scalar makes a value of a text that the decoder has checked.
+func scalar(raw jsontext.Value) (Value, error) {
+	switch raw[0] {
 	case 'n':
 		return Value{}, nil
 	case 't', 'f':
-		return Bool(raw.Kind() == 't'), nil
+		return Bool(raw[0] == 't'), nil
 	case '"':
-		return p.str(raw)
+		return str(raw)
 	default:
 		return number(raw)
 	}
@@ -132,7 +132,7 @@ func (p *parser) scalar(raw jsontext.Value) (Value, error) {
 
 // str makes a string of its own, which keeps no input alive. The decoder has
 // checked that it is UTF-8.
-func (p *parser) str(raw jsontext.Value) (Value, error) {
+func str(raw jsontext.Value) (Value, error) {
 	if len(raw) > maxString {
 		return Value{}, ErrTooLarge
 	}

@@ -53,20 +53,28 @@ func P(segments ...string) Path { return Path{}.Append(segments...) }
 // the whole document; any other begins with a slash. In a segment ~1 stands for
 // a slash and ~0 for a tilde. Anything else is refused with [ErrBadPath].
 func ParsePath(pointer string) (Path, error) {
+	p, err := parsePath(pointer)
+	if err != nil {
+		return Path{}, fmt.Errorf("doc: %w", err)
+	}
+	return p, nil
+}
+
+func parsePath(pointer string) (Path, error) {
 	if pointer == "" {
 		return Path{}, nil
 	}
 	if err := checkName(pointer); err != nil {
-		return Path{}, fmt.Errorf("doc: path %q: %w: %w", pointer, ErrBadPath, err)
+		return Path{}, fmt.Errorf("%w %q: %w", ErrBadPath, pointer, err)
 	}
 	if pointer[0] != '/' {
-		return Path{}, fmt.Errorf("doc: path %q: %w: it must begin with a slash", pointer, ErrBadPath)
+		return Path{}, fmt.Errorf("%w %q: it must begin with a slash", ErrBadPath, pointer)
 	}
 	segs := make([]segment, 0, strings.Count(pointer, "/"))
 	for name := range strings.SplitSeq(pointer[1:], "/") {
 		plain, ok := unescape(name)
 		if !ok {
-			return Path{}, fmt.Errorf("doc: path %q: %w: a tilde must be followed by 0 or 1", pointer, ErrBadPath)
+			return Path{}, fmt.Errorf("%w %q: a tilde must be followed by 0 or 1", ErrBadPath, pointer)
 		}
 		segs = append(segs, segmentOf(plain))
 	}

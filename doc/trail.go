@@ -1,6 +1,10 @@
 package doc
 
-import "slices"
+import (
+	"maps"
+	"slices"
+	"strconv"
+)
 
 // Trail collects which places of a document a history touched, so that [Effects]
 // can be made of them that are right on every state of that history. The zero
@@ -148,7 +152,7 @@ func (m *mark) isList() bool { return m.cut || len(m.items) > 0 }
 
 func (m *mark) touchObject(a, b Value) int {
 	created := 0
-	walkMembers(a, b, func(name string, x, y Value, in both) {
+	walkMembers(a, b, func(name string, x, y Value, in side) {
 		if in == inBoth {
 			created += touchInto(&m.names, name, x, y)
 			return
@@ -243,13 +247,13 @@ func (m *mark) effects(now Value, found bool, path []segment, e *Effects) {
 		e.list = append(e.list, Effect{Kind: EffectSet, Path: at(), Value: now})
 		return
 	}
-	for name, kid := range sortedMap(m.names) {
+	for _, name := range slices.Sorted(maps.Keys(m.names)) {
 		val, ok := now.Member(name)
-		kid.effects(val, ok, append(path, segmentOf(name)), e)
+		m.names[name].effects(val, ok, append(path, segmentOf(name)), e)
 	}
-	for i, kid := range sortedMap(m.items) {
+	for _, i := range slices.Sorted(maps.Keys(m.items)) {
 		if i < now.Len() {
-			kid.effects(now.Index(i), true, append(path, segment{itoa(i), i}), e)
+			m.items[i].effects(now.Index(i), true, append(path, segmentOf(strconv.Itoa(i))), e)
 		}
 	}
 	if m.cut {
