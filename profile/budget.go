@@ -1,0 +1,23 @@
+package profile
+
+import "github.com/shoalworks/shoal/doc"
+
+// This file holds the rules of the size budget: pure.
+
+// overHard refuses a change that leaves the data over the budget. One that makes data
+// smaller is let through, so that a profile that is too large can be mended.
+func overHard(before, after doc.Value, limit int) error {
+	size := after.Size()
+	if size <= limit || size < before.Size() {
+		return nil
+	}
+	path, _ := doc.Growth(before, after)
+	return &SizeError{Path: path, Size: size, Limit: limit}
+}
+
+// keepStored tells that a save must keep what is stored and only renew: the data is over
+// the budget without a transaction having made it so, and larger than what is stored.
+func keepStored(stored, now doc.Value, limit int) bool {
+	size := now.Size()
+	return size > limit && size > stored.Size()
+}

@@ -1,0 +1,224 @@
+package profile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Report tells how a Close went.
+type Report struct {
+	Released   int // sessions stored and freed
+	HandedOver int // sessions stored and given to another node that had asked
+	Lost       int // sessions that another node had taken
+	Left       []Left
+	// Running names hooks and listeners that had not returned: "OnLeave game.bye for u_42".
+	Running []string
+	Took    time.Duration
+}
+
+// Left is a profile that could not be freed before the deadline. Other nodes take it over
+// as soon as this one is known to have ended.
+type Left struct {
+	Key    string
+	Stored bool // all its commits are stored; only its session is not ended
+	Why    string
+}
+
+// Complete tells that nothing was left.
+func (r Report) Complete() bool { return len(r.Left) == 0 && len(r.Running) == 0 }
+
+type closing struct {
+	once   sync.Once
+	ended  chan struct{}
+	report Report
+	err    error
+	mu     struct {
+		sync.Mutex
+		cancel context.CancelFunc
+	}
+}
+
+// Close refuses new loads, ends those that run, and releases every session, all at once:
+// OnLeave functions, final saves. It returns when that is done, or when ctx ends, and
+// reports what it could not finish. Callers share one closing and one report. The node
+// calls it when it closes.
+func (s *Set) Close(ctx context.Context) (Report, error) {
+	s.closing.once.Do(func() {
+		work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		s.closing.mu.Lock()
+		s.closing.mu.cancel = cancel
+		s.closing.mu.Unlock()
+		go s.close(work)
+	})
+	select {
+	case <-s.closing.ended:
+	case <-ctx.Done():
+		s.closing.mu.Lock()
+		cancel := s.closing.mu.cancel
+		s.closing.mu.Unlock()
+		cancel()
+		<-s.closing.ended
+	}
+	return s.closing.report, s.closing.err
+}
+
+func (s *Set) close(ctx context.Context) {
+	defer close(s.closing.ended)
+	begun := s.clk.Now()
+	s.refuseLoads()
+	var r Report
+	sessions := s.endSessions(ctx, &r)
+	s.awaitLoads(ctx)
+	sessions = append(sessions, s.endSessions(ctx, &r)...) // those that had just been opened
+	s.awaitOrphans(ctx, &r)
+	s.unhandle()
+	s.forgetTaken()
+	s.tasks.wait(ctx)
+	s.halt()
+	r.Running = s.running(sessions)
+	slices.SortFunc(r.Left, func(a, b Left) int { return strings.Compare(a.Key, b.Key) })
+	r.Took = s.clk.Now().Sub(begun)
+	s.closing.report = r
+	if !r.Complete() {
+		s.closing.err = fmt.Errorf("profile: close %s: %d profiles left, %d functions running", s.name, len(r.Left), len(r.Running))
+	}
+	s.log.InfoContext(ctx, "profiles closed", "released", r.Released, "handedOver", r.HandedOver, "lost", r.Lost, "left", len(r.Left), "running", len(r.Running), "took", r.Took)
+}
+
+// refuseLoads ends the loads that run, and refuses more.
+func (s *Set) refuseLoads() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.closing = true
+	for _, sl := range s.mu.slots {
+		if sl.load != nil {
+			sl.load.cancel(ErrClosing)
+		}
+	}
+}
+
+// endSessions releases all sessions side by side and counts how they ended.
+func (s *Set) endSessions(ctx context.Context, r *Report) []*Session {
+	sessions := s.Sessions()
+	for _, sess := range sessions {
+		sess.leave(Closed, nil)
+	}
+	for _, sess := range sessions {
+		select {
+		case <-sess.done:
+		case <-ctx.Done():
+		}
+		sess.reckon(r)
+	}
+	return sessions
+}
+
+// reckon counts a session into the report, and ends it if it is left.
+func (s *Session) reckon(r *Report) {
+	s.mu.Lock()
+	reason, stored, why := s.mu.reason, !s.dirtyLocked(), s.whyLocked()
+	s.mu.Unlock()
+	switch reason {
+	case Released, Closed:
+		r.Released++
+	case HandedOver:
+		r.HandedOver++
+	case Lost:
+		r.Lost++
+	default:
+		r.Left = append(r.Left, Left{Key: s.key, Stored: stored, Why: why})
+		s.set.stats.left.Add(1)
+		s.end(Closed)
+	}
+}
+
+// whyLocked tells what holds up the end of a session.
+func (s *Session) whyLocked() string {
+	w := &s.mu.write
+	switch {
+	case s.mu.leaving != nil && !s.mu.leaving.ready:
+		return "an OnLeave function has not returned"
+	case s.mu.hold.bound():
+		return "the answer to the final save was lost"
+	case w.fails > 0:
+		return "the store refuses the final save"
+	case w.working:
+		return "the store has not answered"
+	}
+	return "the final save waits its turn"
+}
+
+// awaitLoads waits until the loads have given back what they took.
+func (s *Set) awaitLoads(ctx context.Context) {
+	s.mu.Lock()
+	var gone []chan struct{}
+	for _, sl := range s.mu.slots {
+		if sl.session == nil {
+			gone = append(gone, sl.gone)
+		}
+	}
+	s.mu.Unlock()
+	for _, c := range gone {
+		select {
+		case <-c:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// awaitOrphans gives the disowned tokens a last look each. One that may still come to be
+// named in a record counts as left, so that the node says that it is closed.
+func (s *Set) awaitOrphans(ctx context.Context, r *Report) {
+	s.mu.Lock()
+	left := make([]*orphan, 0, len(s.mu.disowned))
+	for _, o := range s.mu.disowned {
+		left = append(left, o)
+	}
+	s.mu.Unlock()
+	for _, o := range left {
+		if ctx.Err() == nil {
+			s.freeOrphan(ctx, o)
+		}
+		s.mu.Lock()
+		_, still := s.mu.disowned[o.token]
+		still = still && (o.named || len(o.claims) > 0)
+		s.mu.Unlock()
+		if still {
+			r.Left = append(r.Left, Left{Key: o.key, Stored: true, Why: "a claim or a grant may still land"})
+		}
+	}
+}
+
+// running names the hooks and listeners that have not returned.
+func (s *Set) running(sessions []*Session) []string {
+	out := s.hooks.running()
+	for _, sess := range sessions {
+		if l := sess.stuckListener(); l != "" {
+			out = append(out, "OnCommit "+l+" for "+sess.key)
+		}
+	}
+	return out
+}
+
+// forgetTaken removes the notes of takeovers, except those that a living holder may not have
+// read yet.
+func (s *Set) forgetTaken() {
+	young := s.clk.Now().Add(takenFor - 2*s.node.Options().AskEvery)
+	s.mu.Lock()
+	notes := s.mu.taken
+	s.mu.taken = nil
+	s.mu.Unlock()
+	for _, t := range notes {
+		if t.due.Before(young) {
+			s.tasks.start(func() { s.removeNoteOf(t.holder, t.note) })
+		}
+	}
+}
+
+func isMissing(err error) bool { return errors.Is(err, ErrNoProfile) }

@@ -1,0 +1,66 @@
+package profile
+
+import (
+	"time"
+
+	"github.com/shoalworks/shoal/doc"
+)
+
+// SourceKind says who is behind a change.
+type SourceKind string
+
+// The kinds of sources the library knows; a game may have its own.
+const (
+	SourceGame     SourceKind = "game"
+	SourceOperator SourceKind = "operator"
+	SourceSeason   SourceKind = "season"
+	SourceSystem   SourceKind = "system" // the library itself: reconcile, migration
+)
+
+// Source says where a change comes from. The zero Source is the game's.
+type Source struct {
+	Kind  SourceKind // default SourceGame
+	Actor string     // a person or a service, for the record
+	Note  string     // why, for the record
+	// ID makes the transaction safe to repeat: the profile remembers the last 64 ids, and a
+	// known one answers what it answered first. Empty: not remembered.
+	ID string
+}
+
+// Commit is one accepted change of a profile.
+type Commit struct {
+	Revision uint64 // of the profile, counted from its first session
+	ID       string // Source.ID, or "<epoch>-<revision>"
+	Time     time.Time
+	Source   Source
+	Edits    []doc.Edit // from the data before to the data after; none for a repeated one
+	Data     doc.Value  // after the change; null for a repeated one
+	// Repeated tells that the id was known, so nothing was applied now.
+	Repeated bool
+}
+
+// Reason is why a session has ended.
+type Reason uint8
+
+// The reasons. The zero Reason is that of a session that lives.
+const (
+	Released   Reason = iota + 1 // the game released it; everything is stored
+	HandedOver                   // another node asked for it; everything is stored
+	Lost                         // another node took it; what was not acknowledged is lost
+	Closed                       // the node closed; Report.Left names what could not be stored
+)
+
+// String is "released", "handed over", "lost", "closed" or "live".
+func (r Reason) String() string {
+	switch r {
+	case Released:
+		return "released"
+	case HandedOver:
+		return "handed over"
+	case Lost:
+		return "lost"
+	case Closed:
+		return "closed"
+	}
+	return "live"
+}

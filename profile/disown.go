@@ -1,0 +1,127 @@
+package profile
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/shoalworks/shoal/node"
+)
+
+// orphan is a disowned token being got rid of (rule H7).
+type orphan struct {
+	disowned
+	key   string
+	notes []node.Note // left for this node about the token; removed in the end
+	due   time.Time
+	busy  bool
+	named bool // the record was seen to name the token
+	fails int
+	seize seizure
+}
+
+// maxOrphans bounds what is remembered. What is not remembered is found when somebody asks
+// for it.
+const maxOrphans = 4096
+
+// disown remembers a token of this node that must not have a session, until the record is
+// certainly without it. A note about it is removed then.
+func (s *Set) disown(key string, d disowned, n node.Note) {
+	s.mu.Lock()
+	o := s.mu.disowned[d.token]
+	switch {
+	case o == nil && len(s.mu.disowned) >= maxOrphans:
+		s.mu.Unlock()
+		s.log.WarnContext(s.life(), "too many tokens to get rid of: waiting to be asked for it", "key", key)
+		return
+	case o == nil:
+		o = &orphan{disowned: d, key: key, seize: seizure{set: s, key: key, by: d.token, schema: s.opts.Schema}}
+		s.mu.disowned[d.token] = o
+	default:
+		o.claims = append(o.claims, d.claims...)
+		o.asked = append(o.asked, d.asked...)
+	}
+	o.until = later(o.until, d.until)
+	if n.Version != 0 && !slices.ContainsFunc(o.notes, func(m node.Note) bool { return m.Version == n.Version }) {
+		o.notes = append(o.notes[:min(len(o.notes), 1):1], n) // the newest only: it replaced the other
+		o.notes = o.notes[len(o.notes)-1:]
+	}
+	s.mu.Unlock()
+	s.plan.wake()
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// freeOrphans looks after the disowned tokens that are due, and tells when the next is.
+func (s *Set) freeOrphans(ctx context.Context, now time.Time) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var next time.Time
+	for _, o := range s.mu.disowned {
+		switch {
+		case o.busy:
+		case o.due.After(now):
+			next = earlier(next, o.due)
+		default:
+			o.busy = true
+			s.tasks.start(func() { s.freeOrphan(ctx, o) })
+		}
+	}
+	return next
+}
+
+// freeOrphan looks once, and frees the record if it names the token.
+func (s *Set) freeOrphan(ctx context.Context, o *orphan) {
+	s.mu.Lock()
+	d := o.disowned
+	s.mu.Unlock()
+	r, err := s.read(ctx, o.key)
+	step := disownKeep
+	if err == nil {
+		step = disownStepOf(d, r, s.clk.Now())
+	}
+	if step == disownFree {
+		if err = s.freeRecord(ctx, o, r); err == nil {
+			step = disownForget
+		}
+	}
+	s.mu.Lock()
+	o.busy, o.named = false, step == disownFree
+	var notes []node.Note
+	if step == disownForget {
+		notes = o.notes
+		delete(s.mu.disowned, o.token)
+	} else {
+		o.fails++
+		o.due = s.clk.Now().Add(backoff(o.fails, s.node.Random()))
+	}
+	s.mu.Unlock()
+	if err != nil && !errors.Is(err, errStartOver) {
+		s.log.WarnContext(ctx, "record not freed yet", "key", o.key, "err", err)
+	}
+	for _, n := range notes {
+		s.removeNoteOf(s.node.ID(), n)
+	}
+	s.plan.wake()
+}
+
+// freeRecord frees the record that names the token, by the steps of a takeover: the journal
+// is sealed and replayed first. An unknown outcome is an error: the next look tells.
+func (s *Set) freeRecord(ctx context.Context, o *orphan, r reading) error {
+	rec, recovered, err := o.seize.seal(ctx, r, nil)
+	if err != nil {
+		return err
+	}
+	if err := s.put(o.key, freed(rec, node.EvidenceOrphan, s.node.Now()), r.version, s.node.NewVersion()); err != nil {
+		return err
+	}
+	s.stats.freed.Add(1)
+	s.log.WarnContext(ctx, "freed a record that named a token without a session", "key", o.key, "recovered", recovered)
+	return nil
+}

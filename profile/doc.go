@@ -1,0 +1,59 @@
+// Package profile keeps what players own: documents that one node at a time may write,
+// handed over in milliseconds, taken over when a node dies.
+//
+// # What it is
+//
+// A [Set] is a kind of profile on one node, and a [Session] is the node's exclusive hold on
+// one profile. Load opens it; Transact and Change alter it in memory, all or nothing; Save
+// and the autosave store it; Release ends the session.
+//
+//	players, err := profile.New(n, "players", &profile.Options{Template: template})
+//	session, err := players.Load(ctx, "u_42", nil)
+//	_, err = session.Transact(profile.Source{Note: "sold a cod"}, doc.Increment("/coins", 12))
+//	err = session.Release(ctx)
+//
+// A profile is one record of the durable store, profile/<set>/<key>: JSON with the data and
+// its bookkeeping. Every write to it is conditional on the version that its writer last saw,
+// and names the session by a random token: that, and nothing else, decides who may write.
+// Clocks, beats, notes and messages only decide how soon somebody tries.
+//
+// The package is built in two layers. The rules_*.go files hold the rules of the protocol as
+// pure functions from a record, a claimant and facts to a decision: no I/O, no clock, no
+// chance. The other files carry decisions out.
+//
+// # Guarantees
+//
+//   - One writer for each epoch, whatever is lost, late, paused or wrongly declared dead.
+//   - What Save or Sync has acknowledged is in every later load.
+//   - A failed load takes nothing and changes nothing; a failed read is never a new player.
+//   - A transaction is applied wholly or not at all, and never waits for a store.
+//   - A save never ends a session, and a session never ends without its record saying so,
+//     except when it is left at the deadline of Close, which the report says.
+//   - What is not understood is left as it is, and copied to quarantine/<set>/<key>; fields
+//     of later releases survive every save byte by byte.
+//
+// What a crash may lose is what no save has acknowledged: at most Autosave of play.
+//
+// # Concurrency
+//
+// Everything is safe for use from many goroutines. Transactions of one session come one
+// after the other; listeners are called in order, one at a time. A set runs one goroutine
+// while it is open, and short-lived ones while there is something to do: an idle session
+// costs no goroutine, no timer and no call to a store.
+//
+// Bounds: MaxWrites saves at once (more wait, each session once); 1,024 commits that wait
+// for a listener (then transactions are refused with ErrBusy); 64 remembered commit ids a
+// profile; 4,096 tokens to get rid of; 4,096 notes to remove.
+//
+// # Errors
+//
+// Sentinels say what a game should do: see their comments. They come wrapped with the
+// operation and the key. Failures of the store keep their own sentinels inside, so that
+// store.OutcomeOf tells whether a write was done.
+//
+// # Testing
+//
+// The rules are tested as tables and by a search through interleavings with lost and late
+// answers; the rest under testing/synctest with several nodes on one memstore and every
+// fault that faultstore knows. Decoders are fuzzed.
+package profile

@@ -1,0 +1,209 @@
+package profile
+
+import (
+	"context"
+	"time"
+
+	"github.com/shoalworks/shoal/internal/name"
+	"github.com/shoalworks/shoal/node"
+	"github.com/shoalworks/shoal/store"
+)
+
+// receive takes a note or a message about one of the set's profiles. It never blocks: the
+// node calls it from its own loops. A note comes again until it is removed.
+func (s *Set) receive(n node.Note) {
+	if name.CheckKey("key", n.Key) != nil {
+		return
+	}
+	switch n.Kind {
+	case node.NoteAsk:
+		s.asked(n)
+	case node.NoteTaken:
+		s.robbed(n)
+	case node.NoteGranted:
+		s.given(n)
+	case node.NoteMail, node.NoteEdit:
+	}
+}
+
+// asked deals with an ask for a session of this node.
+func (s *Set) asked(n node.Note) {
+	s.mu.Lock()
+	sl := s.mu.tokens[n.For]
+	if sl != nil && sl.key != n.Key {
+		sl = nil
+	}
+	f := askFacts{age: n.Age, void: s.opts.LoadTimeout, recent: s.mu.recent.has(n.For)}
+	var sess *Session
+	if sl != nil {
+		sess, f.session, f.loading = sl.session, sl.session != nil, sl.load != nil
+		if f.loading {
+			sl.load.early = &n
+		}
+	}
+	s.mu.Unlock()
+	switch askStepOf(f) {
+	case askGrant:
+		s.grant(sess, n)
+	case askStale:
+		s.removeNote(n)
+	case askUnknown:
+		s.disown(n.Key, disowned{token: n.For, until: s.clk.Now()}, n)
+	case askNotReady:
+	}
+}
+
+// grant begins the hand-over. The second time that the note is seen, the holder is still at
+// it, and says so in the note, once: the asker waits anew.
+func (s *Set) grant(sess *Session, n node.Note) {
+	to := asker{token: n.Token, node: n.Node, target: n.For}
+	if sess.mustAccept(n) {
+		s.tasks.start(func() { s.accept(n) })
+	}
+	sess.leave(HandedOver, &to)
+}
+
+// mustAccept tells, once, that the ask of this note is at work already.
+func (s *Session) mustAccept(n node.Note) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lv := s.mu.leaving
+	if n.Version == 0 || n.Accepted || lv == nil || lv.to == nil || lv.to.token != n.Token || lv.accepted {
+		return false
+	}
+	lv.accepted = true
+	return true
+}
+
+// accept writes accepted into the asker's note, if it is still that one.
+func (s *Set) accept(n node.Note) {
+	ctx, cancel := s.call()
+	defer cancel()
+	accepted := n
+	accepted.Accepted = true
+	err := s.fast.Commit(ctx, store.Tx{{
+		Key: node.NoteKey(s.node.ID(), s.name, n.Key), Op: store.Put, Value: accepted.Encode(),
+		If: store.Is(n.Version), Version: s.node.NewVersion(),
+	}})[0]
+	if err != nil {
+		s.log.DebugContext(ctx, "ask not accepted", "key", n.Key, "err", err)
+	}
+}
+
+// removeNote removes a note that was left for this node, in the background.
+func (s *Set) removeNote(n node.Note) {
+	if n.Version == 0 {
+		return
+	}
+	s.tasks.start(func() { s.removeNoteOf(s.node.ID(), n) })
+}
+
+// removeNoteOf removes a note that was left for a node, if it is still that one.
+func (s *Set) removeNoteOf(holder string, n node.Note) {
+	ctx, cancel := s.call()
+	defer cancel()
+	if err := s.node.RemoveNote(ctx, holder, n); err != nil {
+		s.log.DebugContext(ctx, "note not removed", "key", n.Key, "holder", holder, "err", err)
+	}
+}
+
+// robbed deals with the news that a session was taken over. Only the record decides.
+func (s *Set) robbed(n node.Note) {
+	s.mu.Lock()
+	sl := s.mu.tokens[n.For]
+	s.mu.Unlock()
+	switch {
+	case sl == nil || sl.session == nil:
+		s.removeNote(n)
+	case sl.session.suspectTaken(n):
+		s.removeNote(n)
+	}
+}
+
+// suspectTaken has the session read its record, once for each note; it tells that the note
+// has been dealt with.
+func (s *Session) suspectTaken(n node.Note) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.write.verify {
+		return false
+	}
+	if s.mu.write.verified == n.Token {
+		return true
+	}
+	s.mu.write.verify, s.mu.write.verified = true, n.Token
+	s.queueLocked(urgent)
+	return false
+}
+
+// given kicks the load that was granted its session. A token that nobody waits for is got
+// rid of.
+func (s *Set) given(n node.Note) {
+	s.mu.Lock()
+	sl := s.mu.tokens[n.Token]
+	s.mu.Unlock()
+	switch {
+	case sl == nil:
+		s.disown(n.Key, disowned{token: n.Token, until: s.clk.Now()}, node.Note{})
+	case sl.load != nil:
+		sl.load.wake()
+	}
+}
+
+// takenNote is a note by which an old holder learns that its session was taken. It is
+// removed after a while, since the dead read no notes.
+type takenNote struct {
+	holder string
+	note   node.Note
+	due    time.Time
+}
+
+const (
+	takenFor = time.Minute
+	maxTaken = 4096 // older ones are removed early
+)
+
+// tellTaken leaves the note for the old holder and tells it on the bus.
+func (s *Set) tellTaken(holder string, n node.Note) {
+	ctx, cancel := s.call()
+	defer cancel()
+	if err := s.node.Tell(ctx, holder, n); err != nil {
+		s.log.DebugContext(ctx, "takeover not told", "key", n.Key, "holder", holder, "err", err)
+	}
+	v, err := s.node.LeaveNote(ctx, holder, n)
+	if err != nil {
+		s.log.DebugContext(ctx, "takeover not noted", "key", n.Key, "holder", holder, "err", err)
+	}
+	n.Version = v
+	s.mu.Lock()
+	s.mu.taken = append(s.mu.taken, takenNote{holder, n, s.clk.Now().Add(takenFor)})
+	if len(s.mu.taken) > maxTaken {
+		s.mu.taken[0].due = s.clk.Now()
+	}
+	s.mu.Unlock()
+	s.plan.wake()
+}
+
+// removeTaken removes the notes that have stood long enough; the list is in their order.
+func (s *Set) removeTaken(_ context.Context, now time.Time) time.Time {
+	s.mu.Lock()
+	n := 0
+	for n < len(s.mu.taken) && !s.mu.taken[n].due.After(now) {
+		n++
+	}
+	due := s.mu.taken[:n:n]
+	s.mu.taken = s.mu.taken[n:]
+	var next time.Time
+	if len(s.mu.taken) > 0 {
+		next = s.mu.taken[0].due
+	}
+	s.mu.Unlock()
+	if len(due) > 0 {
+		s.tasks.start(func() {
+			for _, t := range due {
+				s.removeNoteOf(t.holder, t.note)
+			}
+		})
+	}
+	return next
+}

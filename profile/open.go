@@ -1,0 +1,145 @@
+package profile
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/shoalworks/shoal/clock"
+	"github.com/shoalworks/shoal/node"
+)
+
+// open makes the session of a record that is this load's: template and schema come in as a
+// commit, in memory.
+func (l *load) open(r reading) (*Session, error) {
+	s := l.set.newSession(l.slot, l.token, r.version, r.record)
+	s.loaded = l.loaded(r)
+	data := reconciled(l.set.opts.Template, r.record.data)
+	if !data.Equal(r.record.data) || r.record.schema != l.set.opts.Schema {
+		s.mu.data, s.mu.schema = data, l.set.opts.Schema
+		s.mu.revision++
+	}
+	if err := l.set.validate(data); err != nil {
+		return nil, fmt.Errorf("stored data: %w", err)
+	}
+	return s, nil
+}
+
+// loaded tells how the session came about.
+func (l *load) loaded(r reading) Loaded {
+	a, ok := l.sent[r.version]
+	if !ok { // written by the holder, who granted it, or after a lost answer by an asker
+		a.how = Granted
+		if len(l.asks) == 0 {
+			a.how = Free
+		}
+	}
+	return Loaded{How: a.how, Evidence: a.evidence, From: l.from, Waited: l.set.clk.Now().Sub(l.begun)}
+}
+
+// opened puts the session in the load's place, runs the hooks, and hands it to the caller.
+func (s *Set) opened(ctx context.Context, l *load, sess *Session) (*Session, error) {
+	s.mu.Lock()
+	if s.refusingLocked() {
+		s.mu.Unlock()
+		l.giveUp()
+		return nil, ErrClosing
+	}
+	l.slot.load, l.slot.session = nil, sess
+	early := l.early
+	s.mu.Unlock()
+	s.open.Add(1)
+	s.countLoad(sess)
+	l.removeAsks()
+
+	sess.mu.Lock()
+	sess.mu.write.owed = sess.mu.rec.session.beating != s.node.Beating()
+	if sess.mu.write.owed {
+		sess.queueLocked(plain)
+	}
+	sess.planLocked()
+	sess.mu.Unlock()
+	s.plan.wake()
+	if early != nil {
+		s.asked(*early)
+	}
+	s.run(ctx, "OnLoad", s.hooks.loading(), sess)
+	return sess, sess.gone()
+}
+
+// gone is the error of a load whose session has ended before the caller got it.
+func (s *Session) gone() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch s.mu.reason {
+	case Closed:
+		return ErrClosing
+	case HandedOver:
+		return ErrOutbid
+	case Released, Lost:
+		return s.endedLocked()
+	}
+	return nil
+}
+
+func (s *Set) countLoad(sess *Session) {
+	s.stats.loads.Add(1)
+	switch sess.loaded.How {
+	case Created:
+		s.stats.created.Add(1)
+	case Granted:
+		s.stats.granted.Add(1)
+	case Recovered:
+		s.stats.recovered.Add(1)
+		s.stats.takeovers.Add(1)
+	case TakenOver:
+		s.stats.takeovers.Add(1)
+	case Free:
+	}
+	if sess.loaded.Evidence != node.NoEvidence {
+		s.log.WarnContext(s.life(), "session taken over", "key", sess.key, "from", sess.loaded.From, "evidence", string(sess.loaded.Evidence), "epoch", sess.epoch)
+	}
+}
+
+// giveUp ends a load without a session: what it took is given back, what may still come to
+// it is disowned, and its asks are removed.
+func (l *load) giveUp() {
+	s := l.set
+	s.mu.Lock()
+	l.slot.load = nil // from now on others wait for the key
+	s.mu.Unlock()
+	l.removeAsks()
+	d := disowned{token: l.token, claims: l.claims, until: s.clk.Now().Add(s.opts.LoadTimeout)}
+	for _, v := range l.asks {
+		d.asked = append(d.asked, v.target)
+	}
+	if l.last.holds(l.token) {
+		if err := s.giveBack(l.key, l.last); err == nil {
+			d.claims, d.asked = nil, nil // that write has fenced everything before it
+		} else {
+			d.claims = append(d.claims, l.last.version)
+		}
+	}
+	if len(d.claims)+len(d.asked) > 0 {
+		s.disown(l.key, d, node.Note{})
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.mu.tokens, l.token)
+	delete(s.mu.slots, l.key)
+	close(l.slot.gone)
+}
+
+// giveBack frees a record that a load took and cannot use. It does not hold up the caller
+// for long: what is not done here is done as a disowned token.
+func (s *Set) giveBack(key string, r reading) error {
+	ctx, cancel := clock.WithTimeout(s.life(), s.clk, min(s.opts.CallTimeout, 2*grace))
+	defer cancel()
+	return s.putWithin(ctx, key, givenBack(r.record, s.node.Now()), r.version, s.node.NewVersion())
+}
+
+// removeAsks takes this load's asks away.
+func (l *load) removeAsks() {
+	for _, v := range l.asks {
+		v.withdraw()
+	}
+}

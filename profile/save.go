@@ -1,0 +1,333 @@
+package profile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/shoalworks/shoal/store"
+)
+
+// Save returns when everything committed so far is stored in the durable store. Calls join
+// the write that waits, so that any number of them costs two writes at most; an unchanged
+// profile is not written. It never changes who holds the session.
+//
+// An error says whether the data is stored: store.OutcomeOf sorts it. Not done or unknown,
+// the session tries again by itself, later and later. When ctx ends first the write may
+// still happen, and the error is an ErrUnknown. ErrTooLarge means that the data is over
+// HardBytes without a transaction having made it so, and that what was stored is kept.
+func (s *Session) Save(ctx context.Context) error {
+	s.mu.Lock()
+	if err := s.endedLocked(); err != nil {
+		s.mu.Unlock()
+		return err
+	}
+	if !s.dirtyLocked() {
+		s.mu.Unlock()
+		return nil
+	}
+	t := s.joinLocked()
+	s.mu.Unlock()
+	select {
+	case <-t.done:
+		return s.saveError(t.err)
+	case <-ctx.Done():
+		return s.saveError(fmt.Errorf("%w: %w", context.Cause(ctx), store.ErrUnknown))
+	}
+}
+
+func (s *Session) saveError(err error) error {
+	var ended *EndedError
+	if err == nil || errors.As(err, &ended) {
+		return err
+	}
+	return fmt.Errorf("profile: save %s: %w", s.key, err)
+}
+
+// joinLocked is the write that will hold everything committed so far.
+func (s *Session) joinLocked() *ticket {
+	w := &s.mu.write
+	if w.flying != nil && w.flying.taken && w.flying.revision == s.mu.revision {
+		return w.flying
+	}
+	if w.waiting == nil {
+		w.waiting = &ticket{done: make(chan struct{})}
+	}
+	s.queueLocked(urgent)
+	return w.waiting
+}
+
+// queueLocked puts the session into a lane, once. While a worker is at it, the worker looks
+// itself for more when it is done.
+func (s *Session) queueLocked(l lane) {
+	if s.mu.write.working || s.mu.write.queued[l] || s.mu.reason != 0 {
+		return
+	}
+	s.mu.write.queued[l] = true
+	s.set.crew.add(s, l)
+}
+
+// job is what a worker does next with a session.
+type job uint8
+
+const (
+	jobNone job = iota
+	jobSave
+	jobFinal
+	jobVerify
+)
+
+// jobLocked picks it: the end of a session goes before everything else.
+func (s *Session) jobLocked(now time.Time) job {
+	w := &s.mu.write
+	switch {
+	case s.mu.leaving != nil && s.mu.leaving.ready && w.mayTry(now):
+		return jobFinal
+	case w.verify && w.mayTry(now):
+		return jobVerify
+	case s.mu.frozen: // a final save comes first
+	case w.owed && w.mayTry(now), w.waiting != nil && s.dirtyLocked():
+		return jobSave
+	}
+	return jobNone
+}
+
+// mayTry tells that no back-off stands against another try.
+func (w *writing) mayTry(now time.Time) bool { return w.fails == 0 || !now.Before(w.retry) }
+
+// work does one job. Only one worker is at a session at a time.
+func (s *Session) work(l lane) {
+	s.mu.Lock()
+	s.mu.write.queued[l] = false
+	if s.mu.write.working || s.mu.reason != 0 {
+		s.mu.Unlock()
+		return
+	}
+	s.mu.write.working = true
+	j := s.jobLocked(s.set.clk.Now())
+	s.mu.Unlock()
+
+	switch j {
+	case jobFinal:
+		s.write(true)
+	case jobSave:
+		s.write(false)
+	case jobVerify:
+		s.verify()
+	case jobNone:
+	}
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.write.working = false
+	if s.mu.reason != 0 {
+		return
+	}
+	s.answerLocked()
+	if s.jobLocked(s.set.clk.Now()) != jobNone {
+		s.queueLocked(urgent)
+	}
+	s.planLocked()
+}
+
+// answerLocked answers those who wait for what is stored already.
+func (s *Session) answerLocked() {
+	if t := s.mu.write.waiting; t != nil && !s.dirtyLocked() {
+		s.mu.write.waiting = nil
+		t.finish(nil)
+	}
+}
+
+// maxTries bounds how often a write is sent again on what a read-back showed.
+const maxTries = 8
+
+// write stores a snapshot, and ends the session if it is the final one (rule H2).
+func (s *Session) write(final bool) {
+	var err error
+	for range maxTries {
+		sent := s.set.clk.Now()
+		rec, cond, a, ok := s.compose(final)
+		if !ok {
+			return
+		}
+		err = s.set.put(s.key, rec, cond, a.version)
+		step := s.settle(a, err)
+		if step == saveReadBack {
+			step, err = s.readBack(a, err)
+		}
+		switch step {
+		case saveDone:
+			s.landed(rec, a, sent)
+			return
+		case saveLost:
+			s.end(Lost)
+			return
+		case saveRefused, saveReadBack:
+			s.failed(a, err, step == saveRefused)
+			return
+		case saveAgain:
+		}
+	}
+	s.failed(attempt{final: final}, fmt.Errorf("%d writes in a row found another version: %w", maxTries, errors.Join(err, store.ErrUnknown)), false)
+}
+
+// compose takes the snapshot and makes the next record of it. ok is false when there is
+// nothing left to do.
+func (s *Session) compose(final bool) (rec record, cond store.Version, a attempt, ok bool) {
+	now, beating, version := s.set.node.Now(), s.set.node.Beating(), s.set.node.NewVersion()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	lv := s.mu.leaving
+	if s.mu.reason != 0 || final && lv == nil {
+		return record{}, 0, attempt{}, false
+	}
+	snap := snapshot{data: s.mu.data, revision: s.mu.revision, schema: s.mu.schema, marks: s.mu.marks, beating: beating}
+	rec, a = saved(s.mu.rec, snap, now), attempt{version: version, revision: snap.revision, final: final}
+	if keepStored(s.mu.rec.data, snap.data, s.set.opts.HardBytes) {
+		rec, a.revision = renewed(s.mu.rec, snap, now), s.mu.rec.revision
+	}
+	if final {
+		s.mu.frozen = true
+		rec = lv.last(rec, now)
+	}
+	w := &s.mu.write
+	if w.flying == nil {
+		w.flying, w.waiting = w.waiting, nil
+	}
+	if w.flying != nil {
+		w.flying.taken, w.flying.revision = true, snap.revision
+	}
+	return rec, s.mu.hold.version, a, true
+}
+
+// settle takes in the answer to a write.
+func (s *Session) settle(a attempt, err error) saveStep {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h, step := answered(s.mu.hold, a, err)
+	s.mu.hold = h
+	return step
+}
+
+// readBack reads the record after a conflict or a lost answer. A failed read leaves open
+// what happened: saveReadBack, with an error that is an ErrUnknown unless the write was
+// certainly not done.
+func (s *Session) readBack(a attempt, because error) (saveStep, error) {
+	ctx, cancel := s.set.call()
+	defer cancel()
+	r, err := s.set.read(ctx, s.key)
+	if err != nil {
+		return saveReadBack, errors.Join(because, err)
+	}
+	s.mu.Lock()
+	h, step := readBack(s.mu.hold, a, r)
+	s.mu.hold = h
+	if step == saveAgain || step == saveDone && !a.final {
+		s.mu.rec = r.record
+	}
+	s.mu.Unlock()
+	if ask, ok := r.record.asked(s.token); ok && step == saveAgain && r.age <= s.set.opts.LoadTimeout {
+		s.leave(HandedOver, &ask)
+	}
+	return step, because
+}
+
+// landed takes in a write that is stored.
+func (s *Session) landed(rec record, a attempt, sent time.Time) {
+	s.set.stats.saves.Add(1)
+	beating := s.set.node.Beating()
+	s.mu.Lock()
+	renewal := a.revision == s.mu.rec.revision
+	s.mu.rec = rec
+	w := &s.mu.write
+	w.last, w.anchor, w.fails = sent, sent, 0
+	w.owed = rec.session != nil && rec.session.beating != beating
+	t, lv := w.flying, s.mu.leaving
+	w.flying = nil
+	err := s.keptLocked(rec)
+	if a.final {
+		s.mu.unstored = err
+	}
+	s.mu.Unlock()
+	if renewal {
+		s.set.stats.renewals.Add(1)
+	}
+	if err != nil {
+		s.set.stats.overHard.Add(1)
+		s.set.log.ErrorContext(s.set.life(), "data over the budget: what was stored is kept", "key", s.key, "err", err)
+	}
+	if t != nil {
+		t.finish(err)
+	}
+	if a.final {
+		s.left(lv)
+	}
+}
+
+// keptLocked is the error of a save that kept what was stored, nil of one that did not.
+func (s *Session) keptLocked(rec record) error {
+	if !keepStored(rec.data, s.mu.data, s.set.opts.HardBytes) {
+		return nil
+	}
+	return overHard(rec.data, s.mu.data, s.set.opts.HardBytes)
+}
+
+// failed takes in a write that was refused for certain, or whose outcome stays open. A final
+// save that was refused un-freezes the session, unless an earlier one may still land.
+func (s *Session) failed(a attempt, err error, certain bool) {
+	s.set.stats.saveErrors.Add(1)
+	now := s.set.clk.Now()
+	s.mu.Lock()
+	w := &s.mu.write
+	w.fails++
+	w.retry = now.Add(backoff(w.fails, s.set.node.Random()))
+	t := w.flying
+	w.flying = nil
+	if a.final && certain && !s.mu.hold.bound() {
+		s.mu.frozen = false
+		s.giveUpLocked(now)
+	}
+	s.mu.Unlock()
+	s.set.log.WarnContext(s.set.life(), "save did not land", "key", s.key, "final", a.final, "certain", certain, "err", err)
+	if t != nil {
+		if !certain {
+			err = fmt.Errorf("%w: %w", store.ErrUnknown, err)
+		}
+		t.finish(err)
+	}
+}
+
+// verify reads the record because somebody says that the session was taken. Only the record
+// decides.
+func (s *Session) verify() {
+	ctx, cancel := s.set.call()
+	defer cancel()
+	r, err := s.set.read(ctx, s.key)
+	s.mu.Lock()
+	s.mu.write.verify = err != nil
+	if err != nil {
+		s.mu.write.fails++
+		s.mu.write.retry = s.set.clk.Now().Add(backoff(s.mu.write.fails, s.set.node.Random()))
+	}
+	bound := s.mu.hold.bound()
+	s.mu.Unlock()
+	if err == nil && !r.holds(s.token) && !bound {
+		s.end(Lost)
+	}
+}
+
+const (
+	firstBackoff = 100 * time.Millisecond
+	lastBackoff  = 5 * time.Second
+)
+
+// backoff is how long to wait after so many failures: doubling, from firstBackoff to
+// lastBackoff, the upper half of it at random.
+func backoff(fails int, random uint64) time.Duration {
+	d := lastBackoff
+	if fails < 8 {
+		d = min(lastBackoff, firstBackoff<<(fails-1))
+	}
+	return d/2 + time.Duration(random%uint64(d/2+1))
+}

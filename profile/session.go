@@ -1,0 +1,224 @@
+package profile
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/store"
+)
+
+// Session is this node's exclusive hold on a profile.
+type Session struct {
+	set     *Set
+	slot    *slot
+	key     string
+	token   string
+	epoch   uint64
+	created time.Time
+	loaded  Loaded
+	done    chan struct{}
+
+	change sync.Mutex // held through a transaction, so that they come one after the other
+
+	mu struct {
+		sync.Mutex
+
+		// What the game sees.
+		data     doc.Value
+		revision uint64
+		schema   int
+		marks    []mark
+		frozen   bool   // a final save is under way
+		reason   Reason // 0 while the session lives
+		overSoft bool
+		unstored error // why the final save did not hold the last commits
+
+		// What is stored. rec is the record at hold.version; the next write is made of it.
+		rec  record
+		hold hold
+
+		write   writing
+		leaving *leaving
+		publish publishing
+	}
+}
+
+// writing is the state of a session's writes: one at a time.
+type writing struct {
+	working  bool    // a worker is at it
+	queued   [2]bool // by lane
+	waiting  *ticket // joined by those whose commits the next write will hold
+	flying   *ticket // of the write under way
+	owed     bool    // write although nothing may have changed
+	verify   bool    // somebody says that the session was taken: read the record
+	verified string  // token of the load that was said to have taken it
+
+	anchor time.Time // autosaves fall on anchor + n × Autosave
+	last   time.Time // when the last write that landed was sent
+	fails  int
+	retry  time.Time // not before, after a failed write
+}
+
+// ticket is one write that callers of Save wait for.
+type ticket struct {
+	done     chan struct{}
+	err      error
+	taken    bool   // the snapshot is taken
+	revision uint64 // of the snapshot
+}
+
+// leaving is the end of a session under way.
+type leaving struct {
+	why      Reason
+	to       *asker // grant to this one; nil: clear the session
+	begun    time.Time
+	ready    bool // the leave hooks have returned
+	accepted bool // the asker has been told that it is being worked at
+	over     chan struct{}
+}
+
+// snapshot is what one save stores of a session.
+type snapshot struct {
+	data     doc.Value
+	revision uint64
+	schema   int
+	marks    []mark
+	beating  bool
+}
+
+// Key is the profile's key.
+func (s *Session) Key() string { return s.key }
+
+// Set is the set that the profile belongs to.
+func (s *Session) Set() *Set { return s.set }
+
+// Epoch counts the sessions that the profile has ever had; this is its last so far. It is
+// the fencing number for whatever the game writes elsewhere on behalf of the session.
+func (s *Session) Epoch() uint64 { return s.epoch }
+
+// Loaded tells how the session was opened.
+func (s *Session) Loaded() Loaded { return s.loaded }
+
+// Created is when the profile was first created, in fleet time.
+func (s *Session) Created() time.Time { return s.created }
+
+// Data is the profile's data now. It never changes: a later commit makes another value.
+// It stays readable after the session's end.
+func (s *Session) Data() doc.Value {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.data
+}
+
+// Revision counts the commits of the profile, from its first session on.
+func (s *Session) Revision() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.revision
+}
+
+// Stored is what the last acknowledged save stored, and its revision: what is certain to be
+// in the next load, wherever.
+func (s *Session) Stored() (doc.Value, uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.rec.data, s.mu.rec.revision
+}
+
+// Done is closed when the session has ended; Reason then tells why.
+func (s *Session) Done() <-chan struct{} { return s.done }
+
+// Reason is why the session has ended, or 0 while it lives.
+func (s *Session) Reason() Reason {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.reason
+}
+
+// newSession makes the session of a record that names its token. It is not in its slot yet.
+func (s *Set) newSession(sl *slot, token string, version store.Version, rec record) *Session {
+	sess := &Session{
+		set: s, slot: sl, key: sl.key, token: token, epoch: rec.epoch, created: rec.created,
+		done: make(chan struct{}),
+	}
+	now := s.clk.Now()
+	sess.mu.data, sess.mu.revision, sess.mu.schema, sess.mu.marks = rec.data, rec.revision, rec.schema, rec.marks
+	sess.mu.rec = rec
+	sess.mu.hold = hold{token: token, epoch: rec.epoch, version: version, base: rec.revision}
+	sess.mu.write.last = now
+	sess.mu.write.anchor = now.Add(-spread(sl.key, s.opts.Autosave))
+	return sess
+}
+
+// endedLocked is the refusal of an ended session, nil while it lives.
+func (s *Session) endedLocked() error {
+	if s.mu.reason == 0 {
+		return nil
+	}
+	return &EndedError{Key: s.key, Reason: s.mu.reason}
+}
+
+// dirtyLocked tells that there are commits that no acknowledged save holds.
+func (s *Session) dirtyLocked() bool { return s.mu.revision > s.mu.hold.base }
+
+// end ends the session for good, once.
+func (s *Session) end(why Reason) {
+	s.mu.Lock()
+	if s.mu.reason != 0 {
+		s.mu.Unlock()
+		return
+	}
+	s.mu.reason, s.mu.frozen = why, true
+	lv, err := s.mu.leaving, s.endedLocked()
+	for _, t := range []*ticket{s.mu.write.waiting, s.mu.write.flying} {
+		if t == nil {
+			continue
+		}
+		if !s.dirtyLocked() || t.taken && s.mu.hold.base >= t.revision {
+			t.finish(nil)
+		} else {
+			t.finish(err)
+		}
+	}
+	s.mu.write.waiting, s.mu.write.flying = nil, nil
+	s.mu.Unlock()
+
+	s.set.forget(s, why)
+	if lv != nil {
+		close(lv.over)
+	}
+	close(s.done)
+}
+
+// finish answers those who wait for a write.
+func (t *ticket) finish(err error) {
+	t.err = err
+	close(t.done)
+}
+
+// forget takes an ended session out of the set.
+func (s *Set) forget(sess *Session, why Reason) {
+	switch why {
+	case Released, Closed:
+		s.stats.released.Add(1)
+	case HandedOver:
+		s.stats.handedOver.Add(1)
+	case Lost:
+		s.stats.lost.Add(1)
+		s.log.WarnContext(s.life(), "session lost", "key", sess.key, "epoch", sess.epoch)
+	}
+	s.plan.drop(sess)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if why == Released || why == HandedOver {
+		s.mu.recent.add(sess.token)
+	}
+	delete(s.mu.tokens, sess.token)
+	delete(s.mu.slots, sess.key)
+	close(sess.slot.gone)
+}
+
+// Sync returns when everything committed so far survives the loss of this node. It is Save.
+func (s *Session) Sync(ctx context.Context) error { return s.Save(ctx) }

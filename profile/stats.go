@@ -1,0 +1,69 @@
+package profile
+
+import "sync/atomic"
+
+// Stats counts what a set has done since its start.
+type Stats struct {
+	Sessions   int    // open now
+	Loading    int    // loads running now
+	Disowned   int    // tokens being got rid of now
+	Loads      uint64 // sessions opened
+	Created    uint64 // of these, new players
+	Granted    uint64 // of these, handed over to this node
+	Takeovers  uint64 // of these, taken over
+	Recovered  uint64 // of these, with commits replayed from a journal
+	LoadErrors uint64 // loads that opened nothing
+	Outbid     uint64 // of these, because a newer load went before
+	Released   uint64 // sessions ended by the game or by Close
+	HandedOver uint64 // sessions handed over to another node
+	Lost       uint64 // sessions taken by another node
+	Left       uint64 // sessions that Close could not store
+	Commits    uint64 // accepted transactions
+	Refused    uint64 // refused transactions
+	Saves      uint64 // writes of sessions that landed, final ones included
+	Renewals   uint64 // of these, without new data
+	SaveErrors uint64 // writes that were refused or stayed unknown
+	Conflicts  uint64 // writes that found another version
+	Unknowns   uint64 // writes whose answer was lost
+	OverSoft   uint64 // transactions that brought data over SoftBytes
+	OverHard   uint64 // saves that kept what was stored, because data was over HardBytes
+	Asks       uint64 // asks left for other nodes
+	Freed      uint64 // records freed that named a token without a session
+	Quarantine uint64 // values copied to quarantine
+	Panics     uint64 // of hooks, listeners and validators
+	Stuck      uint64 // hooks that did not return in time
+}
+
+// counters are the counting half of Stats.
+type counters struct {
+	loads, created, granted, takeovers, recovered, loadErrors, outbid  atomic.Uint64
+	released, handedOver, lost, left                                   atomic.Uint64
+	commits, refused, saves, renewals, saveErrors, conflicts, unknowns atomic.Uint64
+	overSoft, overHard, asks, freed, quarantine, panics, stuck         atomic.Uint64
+}
+
+// Stats is the present count. The numbers are read one after the other.
+func (s *Set) Stats() Stats {
+	c := &s.stats
+	out := Stats{
+		Loads: c.loads.Load(), Created: c.created.Load(), Granted: c.granted.Load(),
+		Takeovers: c.takeovers.Load(), Recovered: c.recovered.Load(), LoadErrors: c.loadErrors.Load(),
+		Outbid: c.outbid.Load(), Released: c.released.Load(), HandedOver: c.handedOver.Load(),
+		Lost: c.lost.Load(), Left: c.left.Load(), Commits: c.commits.Load(), Refused: c.refused.Load(),
+		Saves: c.saves.Load(), Renewals: c.renewals.Load(), SaveErrors: c.saveErrors.Load(),
+		Conflicts: c.conflicts.Load(), Unknowns: c.unknowns.Load(), OverSoft: c.overSoft.Load(),
+		OverHard: c.overHard.Load(), Asks: c.asks.Load(), Freed: c.freed.Load(),
+		Quarantine: c.quarantine.Load(), Panics: c.panics.Load(), Stuck: c.stuck.Load(),
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, sl := range s.mu.slots {
+		if sl.session != nil {
+			out.Sessions++
+		} else {
+			out.Loading++
+		}
+	}
+	out.Disowned = len(s.mu.disowned)
+	return out
+}

@@ -1,0 +1,203 @@
+package profile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/shoalworks/shoal/doc"
+)
+
+// Transact applies operations to the data, all or none, in memory: it never waits for a
+// store. What it returns is durable once Sync, Save or an autosave has acknowledged its
+// revision. Operations that change nothing make no commit, unless the source has an ID.
+//
+// It refuses with the error of doc.Apply, ErrTooLarge, ErrSchema, ErrRepeated, ErrBusy or
+// ErrEnded (ErrLost); then nothing was applied.
+func (s *Session) Transact(src Source, ops ...doc.Op) (Commit, error) {
+	digest := ""
+	if src.ID != "" {
+		var err error
+		if digest, err = requestDigest(ops); err != nil {
+			return s.refused(err)
+		}
+	}
+	return s.transact(src, digest, func(doc.Value) ([]doc.Op, error) { return ops, nil })
+}
+
+// Change is Transact with operations that depend on the data: fn gets what is there now and
+// answers what to do, and nothing else commits in between. fn must be pure and quick, and
+// must not call the session. An error of fn is returned, and nothing was applied. With
+// Source.ID the id alone decides whether the request is known.
+func (s *Session) Change(src Source, fn func(doc.Value) ([]doc.Op, error)) (Commit, error) {
+	return s.transact(src, "", fn)
+}
+
+func (s *Session) refused(err error) (Commit, error) {
+	s.set.stats.refused.Add(1)
+	var ended *EndedError
+	if errors.As(err, &ended) {
+		return Commit{}, err
+	}
+	return Commit{}, fmt.Errorf("profile: transact %s: %w", s.key, err)
+}
+
+func (s *Session) transact(src Source, digest string, fn func(doc.Value) ([]doc.Op, error)) (Commit, error) {
+	c, err := s.staged(src, digest, fn)
+	if err != nil {
+		return s.refused(err)
+	}
+	s.deliver()
+	return c, nil
+}
+
+// staged is a transaction up to its commit.
+func (s *Session) staged(src Source, digest string, fn func(doc.Value) ([]doc.Op, error)) (Commit, error) {
+	s.change.Lock()
+	defer s.change.Unlock()
+	before, known, err := s.admit(src, digest)
+	if err != nil || known.Repeated {
+		return known, err
+	}
+	ops, err := fn(before)
+	if err != nil {
+		return Commit{}, err
+	}
+	after, err := doc.Apply(before, ops...)
+	if err != nil {
+		return Commit{}, err
+	}
+	edits := doc.Diff(before, after)
+	if len(edits) == 0 && src.ID == "" {
+		return Commit{Revision: known.Revision, Source: src, Data: before}, nil
+	}
+	if err := s.guard(before, after); err != nil {
+		return Commit{}, err
+	}
+	if src.Kind == "" {
+		src.Kind = SourceGame
+	}
+	return s.commit(Commit{ID: src.ID, Time: s.set.node.Now(), Source: src, Edits: edits, Data: after}, digest)
+}
+
+// admit lets a transaction in, or answers it from the ids that are remembered.
+func (s *Session) admit(src Source, digest string) (doc.Value, Commit, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.openLocked(); err != nil {
+		return doc.Value{}, Commit{}, err
+	}
+	now := Commit{Revision: s.mu.revision}
+	if src.ID == "" {
+		return s.mu.data, now, nil
+	}
+	m, ok := record{marks: s.mu.marks}.marked(src.ID)
+	if !ok {
+		return s.mu.data, now, nil
+	}
+	if m.digest != digest && m.digest != "" && digest != "" {
+		return doc.Value{}, Commit{}, fmt.Errorf("id %q: %w", src.ID, ErrRepeated)
+	}
+	return doc.Value{}, Commit{Revision: m.revision, ID: m.id, Source: src, Repeated: true}, nil
+}
+
+// openLocked refuses while the session is frozen, has ended, or has a listener that holds up
+// the others.
+func (s *Session) openLocked() error {
+	switch {
+	case s.mu.reason != 0:
+		return s.endedLocked()
+	case s.mu.frozen:
+		return fmt.Errorf("a final save is under way: %w", ErrBusy)
+	case len(s.mu.publish.queue) >= maxUnpublished:
+		return fmt.Errorf("%d commits wait for a listener: %w", maxUnpublished, ErrBusy)
+	}
+	return nil
+}
+
+// guard checks what a transaction would make.
+func (s *Session) guard(before, after doc.Value) error {
+	if err := overHard(before, after, s.set.opts.HardBytes); err != nil {
+		return err
+	}
+	return s.set.validate(after)
+}
+
+// commit makes the staged change the session's data, unless the session was frozen
+// meanwhile.
+func (s *Session) commit(c Commit, digest string) (Commit, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.openLocked(); err != nil {
+		return Commit{}, err
+	}
+	wasDirty := s.dirtyLocked()
+	s.mu.data = c.Data
+	s.mu.revision++
+	c.Revision = s.mu.revision
+	if c.ID == "" {
+		c.ID = commitID(s.epoch, c.Revision)
+	} else {
+		s.mu.marks = record{marks: s.mu.marks}.withMarks(mark{id: c.ID, revision: c.Revision, digest: digest})
+	}
+	if len(s.mu.publish.listeners) > 0 {
+		s.mu.publish.queue = append(s.mu.publish.queue, c)
+	}
+	s.set.stats.commits.Add(1)
+	s.noteSizeLocked()
+	if !wasDirty {
+		s.planLocked()
+	}
+	return c, nil
+}
+
+// noteSizeLocked counts and logs when the data grows over the soft budget.
+func (s *Session) noteSizeLocked() {
+	soft, size := s.set.opts.SoftBytes, s.mu.data.Size()
+	over := soft > 0 && size > soft
+	if over && !s.mu.overSoft {
+		s.set.stats.overSoft.Add(1)
+		s.set.log.WarnContext(s.set.life(), "profile is large", "key", s.key, "bytes", size, "soft", soft, "hard", s.set.opts.HardBytes)
+	}
+	s.mu.overSoft = over
+}
+
+func commitID(epoch, revision uint64) string {
+	var buf [41]byte
+	out := strconv.AppendUint(buf[:0], epoch, 10)
+	out = append(out, '-')
+	return string(strconv.AppendUint(out, revision, 10))
+}
+
+// requestDigest stands for the operations of a request that comes with an id.
+func requestDigest(ops []doc.Op) (string, error) {
+	h := sha256.New()
+	for _, op := range ops {
+		text, err := op.MarshalJSON()
+		if err != nil {
+			return "", err
+		}
+		h.Write(text)
+		h.Write([]byte{'\n'})
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+}
+
+// validate runs the game's own check, and takes a panic for a refusal.
+func (s *Set) validate(v doc.Value) (err error) {
+	if s.opts.Validate == nil {
+		return nil
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			s.stats.panics.Add(1)
+			err = fmt.Errorf("%w: %w", ErrSchema, &PanicError{Where: "Validate", Value: p})
+		}
+	}()
+	if err := s.opts.Validate(v); err != nil {
+		return fmt.Errorf("%w: %w", ErrSchema, err)
+	}
+	return nil
+}

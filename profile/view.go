@@ -1,0 +1,108 @@
+package profile
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/internal/name"
+	"github.com/shoalworks/shoal/node"
+	"github.com/shoalworks/shoal/store"
+)
+
+// View is a profile as it is stored, for looking at. It may be older than what its holder
+// has in memory. It holds no lock, and changes nothing.
+type View struct {
+	Key      string
+	Data     doc.Value
+	Revision uint64
+	Schema   int
+	Created  time.Time
+	Updated  time.Time
+	Epoch    uint64
+	Holder   *Holder // nil: nobody holds it
+	TookFrom *TookFrom
+	Tags     doc.Value // an object, or null
+	Age      time.Duration
+	Bytes    int // of the whole record
+}
+
+// Holder is the session that a stored profile names.
+type Holder struct {
+	Node    string
+	Since   time.Time
+	Beating bool // it vouches for its node's beats
+}
+
+// TookFrom tells of the last takeover that a profile has seen.
+type TookFrom struct {
+	Node     string
+	Epoch    uint64 // of the session that was ended
+	Evidence node.Evidence
+	At       time.Time
+}
+
+// Read reads a profile without opening it. A missing one is ErrNoProfile; what is not a
+// profile is ErrForeign or ErrNewerSchema.
+func (s *Set) Read(ctx context.Context, key string) (View, error) {
+	if err := name.CheckKey("key", key); err != nil {
+		return View{}, fmt.Errorf("profile: read: %w", err)
+	}
+	r, err := s.read(ctx, key)
+	if err != nil {
+		return View{}, fmt.Errorf("profile: read %s: %w", key, err)
+	}
+	v, err := viewOf(key, r)
+	if err != nil {
+		return View{}, fmt.Errorf("profile: read %s: %w", key, err)
+	}
+	return v, nil
+}
+
+func viewOf(key string, r reading) (View, error) {
+	switch {
+	case r.missing(), r.problem == nil && !r.record.erased.IsZero():
+		return View{}, ErrNoProfile
+	case r.later():
+		return View{}, fmt.Errorf("%w: %w", ErrNewerSchema, r.problem)
+	case r.foreign():
+		return View{}, fmt.Errorf("%w: %w", ErrForeign, r.problem)
+	}
+	rec := r.record
+	v := View{
+		Key: key, Data: rec.data, Revision: rec.revision, Schema: rec.schema, Created: rec.created,
+		Updated: rec.updated, Epoch: rec.epoch, Tags: rec.tags, Age: r.age, Bytes: len(r.value),
+	}
+	if t := rec.session; t != nil {
+		v.Holder = &Holder{Node: t.node, Since: t.since, Beating: t.beating}
+	}
+	if t := rec.tookFrom; t != nil {
+		v.TookFrom = &TookFrom{Node: t.node, Epoch: t.epoch, Evidence: t.evidence, At: t.at}
+	}
+	return v, nil
+}
+
+// Scan calls fn with every stored profile of the set, in byte order of the keys, until fn
+// answers an error, which is returned. A profile that is there throughout comes once; what
+// is not a profile is left out and logged. It reads page by page, beside everything else.
+func (s *Set) Scan(ctx context.Context, fn func(View) error) error {
+	prefix := recordPrefix(s.name)
+	for rec, err := range s.durable.Scan(ctx, store.Prefix(prefix)) {
+		if err != nil {
+			return fmt.Errorf("profile: scan %s: %w", s.name, err)
+		}
+		key := rec.Key[len(prefix):]
+		v, err := viewOf(key, readingOf(rec))
+		switch {
+		case err == nil:
+			if err := fn(v); err != nil {
+				return err
+			}
+		case isMissing(err):
+		default:
+			s.log.WarnContext(ctx, "not a profile: left out of a scan", "key", key, "err", err)
+		}
+	}
+	return nil
+}
