@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
@@ -13,7 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shoalworks/shoal/board"
+	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/node"
+	"github.com/shoalworks/shoal/profile"
+	"github.com/shoalworks/shoal/season"
 	"github.com/shoalworks/shoal/server"
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/memstore"
@@ -25,6 +30,9 @@ type daemon struct {
 	addr   string
 	engine *memstore.Engine
 	node   *node.Node
+	set    *profile.Set
+	boards *board.Service
+	reef   *season.Service
 	server *server.Server
 	client *http.Client
 	log    *logbook
@@ -35,6 +43,7 @@ type daemon struct {
 type setup struct {
 	engine *memstore.Engine
 	parts  func(store.Parts) store.Parts // decorates the store
+	set    profile.Options
 	config func(*server.Config)
 }
 
@@ -57,7 +66,11 @@ func startDaemon(t *testing.T, set setup) *daemon {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := server.Config{Node: d.node, Version: "1.2.3"}
+	d.openPillars(set)
+	cfg := server.Config{
+		Node: d.node, Sets: []*profile.Set{d.set}, Boards: d.boards,
+		Seasons: []server.Season{{Service: d.reef, Set: "players"}}, Version: "1.2.3",
+	}
 	if set.config != nil {
 		set.config(&cfg)
 	}
@@ -74,6 +87,58 @@ func startDaemon(t *testing.T, set setup) *daemon {
 	go func() { d.served <- d.server.Serve(context.WithoutCancel(t.Context()), l) }()
 	t.Cleanup(func() { d.stop(st) })
 	return d
+}
+
+// openPillars makes the set players, the boards coins, laps and total, and the seasons reef.
+func (d *daemon) openPillars(set setup) {
+	d.t.Helper()
+	must := func(err error) {
+		d.t.Helper()
+		if err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	var err error
+	d.set, err = profile.New(d.node, "players", &set.set)
+	must(err)
+	least, most := int64(0), int64(math.MaxInt64)
+	d.boards, err = board.New(d.node, &board.Options{
+		FlushEvery: -1, // a test flushes
+		Boards: map[string]board.Config{
+			"coins": {CacheFor: time.Minute},
+			"laps":  {Order: store.Ascending, Decimals: 3, Min: &least, Max: &most, CacheFor: -1},
+			"total": {Rule: store.Sum, CacheFor: -1, MaxEntries: 3},
+		},
+	})
+	must(err)
+	rules := season.Reef()
+	rules.Epoch = d.node.Now().Truncate(time.Second).Add(-time.Hour)
+	rules.Length = 45 * 24 * time.Hour
+	d.reef, err = season.New(d.node, "reef", rules, season.Deps{})
+	must(err)
+	d.set.OnLoad(func(ctx context.Context, s *profile.Session) { _, _ = d.reef.Joined(ctx, player{s}) })
+	d.set.OnLeave(func(ctx context.Context, s *profile.Session) { d.reef.Left(ctx, player{s}) })
+}
+
+// player is a session as seasons see it.
+type player struct{ *profile.Session }
+
+func (p player) Change(note string, fn func(doc.Value) ([]doc.Op, error)) error {
+	_, err := p.Session.Change(profile.Source{Kind: profile.SourceSeason, Note: note}, fn)
+	return err
+}
+
+func (p player) Stored() (doc.Value, store.Stamp) {
+	data, revision := p.Session.Stored()
+	return data, store.Stamp{Epoch: p.Epoch(), Revision: revision}
+}
+
+// flush writes the scores that wait.
+func (d *daemon) flush() {
+	d.t.Helper()
+	if err := d.boards.FlushNow(d.t.Context()); err != nil {
+		d.t.Fatal(err)
+	}
 }
 
 // stop ends the daemon in order. The test's own context has ended by then.
@@ -165,4 +230,14 @@ func (l *logbook) has(parts ...string) bool {
 		}
 	}
 	return false
+}
+
+// put stores a value behind everybody's back.
+func put(t *testing.T, d *daemon, key, value string) {
+	t.Helper()
+	for _, err := range d.node.Store().Durable().Commit(t.Context(), store.Tx{{Key: key, Op: store.Put, Value: []byte(value), Version: d.node.NewVersion()}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }

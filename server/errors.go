@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -8,10 +9,13 @@ import (
 	"connectrpc.com/connect/v2/connectproto"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/internal/name"
+	"github.com/shoalworks/shoal/profile"
 	shoalv1 "github.com/shoalworks/shoal/proto/shoal/v1"
 	"github.com/shoalworks/shoal/proto/wirejson"
+	"github.com/shoalworks/shoal/season"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -33,6 +37,33 @@ func classes() []class {
 		{errClosing, closing},
 		{store.ErrUnknown, outcomeUnknown},
 
+		{profile.ErrOpen, alreadyOpen},
+		{profile.ErrClosing, closing},
+		{profile.ErrHeld, held},
+		{profile.ErrOutbid, outbid},
+		{profile.ErrInUse, held},
+		{profile.ErrForeign, foreign},
+		{profile.ErrNewerSchema, newer},
+		{profile.ErrMigration, migration},
+		{profile.ErrTimeout, loadTimeout},
+		{profile.ErrLost, lost},
+		{profile.ErrEnded, notOpen},
+		{profile.ErrBusy, busy},
+		{profile.ErrTooLarge, dataTooLarge},
+		{profile.ErrRepeated, repeatedID},
+		{profile.ErrNoProfile, noProfile},
+		{profile.ErrSchema, badData},
+
+		{season.ErrClosed, closing},
+		{season.ErrUnknownEvent, unknownEvent},
+		{season.ErrOverflow, refusedOp},
+		{season.ErrBlock, refusedOp},
+		{season.ErrNoSeason, noSeason},
+		{season.ErrNoBoard, unknownBoard},
+		{season.ErrNoResult, noResult},
+		{season.ErrNewerFormat, newer},
+		{season.ErrMemory, rebuilding},
+
 		{doc.ErrBadOp, badOperation},
 		{doc.ErrBadPath, badOperation},
 		{doc.ErrDuplicate, badOperation},
@@ -47,6 +78,17 @@ func classes() []class {
 		{doc.ErrIndex, refusedOp},
 		{doc.ErrNotFinite, refusedOp},
 
+		{board.ErrUnknownBoard, unknownBoard},
+		{board.ErrClosed, closing},
+		{board.ErrFull, queueFull},
+		{board.ErrName, badField},
+		{board.ErrLimit, badField},
+		{board.ErrOverflow, badField},
+		{board.ErrNotNumber, badField},
+		{board.ErrInexact, badField},
+		{board.ErrRule, badField},
+		{board.ErrCount, badField},
+
 		{store.ErrSealed, sealed},
 		{store.ErrNoBoard, unknownBoard},
 		{store.ErrTooLarge, tooLarge},
@@ -54,6 +96,7 @@ func classes() []class {
 		{store.ErrUnsupported, unsupported},
 		{store.ErrClosed, closing},
 		{store.ErrUnavailable, storeDown},
+		{board.ErrNoPage, storeDown},
 		{context.Canceled, canceled},
 		{context.DeadlineExceeded, deadline},
 	}
@@ -87,7 +130,7 @@ func (t table) wire(err error, c *call) *connect.Error {
 			return own
 		}
 	}
-	d := &shoalv1.ErrorDetail{Reason: string(f.reason), Outcome: proto.String(r.outcome), Advice: proto.String(r.advice)}
+	d := &shoalv1.ErrorDetail{Reason: string(f.reason), Outcome: proto.String(cmp.Or(f.outcome, r.outcome)), Advice: proto.String(r.advice)}
 	if f.field != "" {
 		d.Field = proto.String(f.field)
 	}
@@ -109,20 +152,30 @@ func (t table) wire(err error, c *call) *connect.Error {
 // sort finds the reason of err, and the field and path at fault.
 func (t table) sort(err error) *failure {
 	var (
-		own  *failure
-		text *wirejson.Error
-		word *name.Error
-		arg  *store.InvalidError
-		op   *doc.OpError
-		rpc  *connect.Error
+		own   *failure
+		text  *wirejson.Error
+		word  *name.Error
+		arg   *store.InvalidError
+		op    *doc.OpError
+		score *board.RefusedError
+		size  *profile.SizeError
+		rpc   *connect.Error
 	)
 	switch {
 	case errors.As(err, &text):
 		return &failure{reason: malformed, field: text.Field, problem: text.Problem}
-	case errors.As(err, &own):
+	case errors.As(err, &own) && own.reason != "":
 		return own
+	case errors.As(err, &own):
+		placed := *own
+		placed.reason = t.sort(own.cause).reason
+		return &placed
 	case errors.As(err, &word):
 		return &failure{reason: badField, field: word.Field, problem: word.Problem}
+	case errors.As(err, &score):
+		return &failure{reason: t.classify(err), field: score.Field, problem: score.Problem}
+	case errors.As(err, &size):
+		return &failure{reason: dataTooLarge, path: size.Path.String(), problem: err.Error()}
 	case errors.As(err, &op):
 		return &failure{reason: t.classify(op.Err), field: indexed("ops", op.Index), path: op.Path.String(), problem: op.Error()}
 	}

@@ -43,7 +43,7 @@ func TestWhatIsNoCall(t *testing.T) {
 		want                            string
 	}{
 		{"GET", "/", "", "", 404, `nothing is at /;`},
-				{"POST", "/shoal.v1.PlayerService/Get", "application/json", "{}", 404, "unknown_path"},
+		{"POST", "/shoal.v1.PlayerService/Get", "application/json", "{}", 404, "unknown_path"},
 		{"POST", "/shoal.v1.NodeService/Stats", "application/json", "{}", 501, "not registered"},
 		{"GET", "/shoal.v1.NodeService/Status", "", "", 405, "encoding=json and message={...}"},
 		{"GET", "/shoal.v1.NodeService/Status?encoding=json", "", "", 405, "bad_method"},

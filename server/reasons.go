@@ -25,7 +25,26 @@ const (
 	storeDown       reason = "store_unavailable"
 	outcomeUnknown  reason = "outcome_unknown"
 	unsupported     reason = "unsupported"
+	alreadyOpen     reason = "already_open"
+	notOpen         reason = "not_open"
+	held            reason = "held"
+	outbid          reason = "outbid"
+	loadTimeout     reason = "load_timeout"
+	lost            reason = "lost"
+	busy            reason = "busy"
+	noProfile       reason = "no_profile"
+	foreign         reason = "foreign_data"
+	newer           reason = "newer_data"
+	migration       reason = "migration_failed"
+	badData         reason = "invalid_data"
+	dataTooLarge    reason = "data_too_large"
+	repeatedID      reason = "id_reused"
+	unknownEvent    reason = "unknown_event"
+	noSeason        reason = "no_season"
+	noResult        reason = "no_result"
+	rebuilding      reason = "rebuilding"
 	sealed          reason = "sealed"
+	queueFull       reason = "queue_full"
 	overloaded      reason = "overloaded"
 	closing         reason = "closing"
 	unauthenticated reason = "unauthenticated"
@@ -39,8 +58,9 @@ const (
 
 // What became of a write.
 const (
-	notDone = "not_done"
-	unknown = "unknown"
+	notDone    = "not_done"
+	unknown    = "unknown"
+	partlyDone = "partly"
 )
 
 // ruling is how a reason is answered.
@@ -71,10 +91,30 @@ func rulings() []ruling {
 
 		{refusedOp, connect.CodeFailedPrecondition, 0, notDone, "look at the document: the operation does not fit it"},
 		{mismatch, connect.CodeAborted, 0, notDone, "read the document and decide anew"},
+		{badData, connect.CodeFailedPrecondition, 0, notDone, "the game's own rules refuse the document that would result"},
+		{dataTooLarge, connect.CodeFailedPrecondition, 0, notDone, "make the document smaller; what is stored stays as it is"},
+		{repeatedID, connect.CodeAlreadyExists, 0, notDone, "give each request an id of its own"},
+		{alreadyOpen, connect.CodeAlreadyExists, 0, notDone, "go on with Get and Transact, or Release it first"},
+		{notOpen, connect.CodeFailedPrecondition, 0, notDone, "Load it first; Get says who has it open"},
+		{held, connect.CodeAborted, 0, notDone, "another node has it open; try again later"},
+		{outbid, connect.CodeAborted, 0, notDone, "the player is joining elsewhere; let them go"},
+		{loadTimeout, connect.CodeDeadlineExceeded, 0, notDone, "nothing was taken; try again"},
+		{lost, connect.CodeAborted, 0, notDone, "another node has the profile; stop the player's game here"},
+		{busy, connect.CodeUnavailable, 0, notDone, "try again in a moment"},
+		{noProfile, connect.CodeNotFound, 0, notDone, "Load creates it"},
+		{foreign, connect.CodeDataLoss, 0, notDone, "do not let the player in; an operator has to look at the quarantined value"},
+		{newer, connect.CodeFailedPrecondition, 0, notDone, "use a daemon of the newer release"},
+		{migration, connect.CodeFailedPrecondition, 0, notDone, "do not let the player in; the release needs a fix"},
+
+		{unknownEvent, connect.CodeInvalidArgument, 0, notDone, "use an event of the season's configuration"},
+		{noSeason, connect.CodeInvalidArgument, 0, notDone, "use an id such as C1S2; Calendar lists them"},
+		{noResult, connect.CodeNotFound, 0, notDone, "ask again after the season has been closed"},
+		{rebuilding, connect.CodeUnavailable, 0, notDone, "the board lost its memory and is being rebuilt; try again"},
 		{unknownSet, connect.CodeNotFound, 0, notDone, "use a set of the daemon's configuration"},
 		{unknownBoard, connect.CodeNotFound, 0, notDone, "use a board of the daemon's configuration"},
 		{unknownSeason, connect.CodeNotFound, 0, notDone, "use a season of the daemon's configuration"},
 		{sealed, connect.CodeFailedPrecondition, 0, notDone, "the board takes no more scores"},
+		{queueFull, connect.CodeResourceExhausted, 0, notDone, "the store takes no scores; try again when it does"},
 		{unsupported, connect.CodeUnimplemented, 0, notDone, "the store cannot do this"},
 		{storeDown, connect.CodeUnavailable, 0, notDone, "try again in a moment"},
 		{outcomeUnknown, connect.CodeUnknown, 0, unknown, "read before you repeat it"},

@@ -2,6 +2,7 @@ package server
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 )
@@ -11,3 +12,16 @@ func indexed(field string, i int) string { return field + "[" + strconv.Itoa(i) 
 
 // bytesText is a size for people: 8 MiB.
 func bytesText(n int) string { return humanize.IBytes(uint64(max(n, 0))) }
+
+const maxNamed = 10 // names that an error lists
+
+// someOf lists names for an error, the first ones of many.
+func someOf(names []string) string {
+	switch {
+	case len(names) == 0:
+		return "none"
+	case len(names) > maxNamed:
+		return strings.Join(names[:maxNamed], ", ") + " and " + strconv.Itoa(len(names)-maxNamed) + " more"
+	}
+	return strings.Join(names, ", ")
+}

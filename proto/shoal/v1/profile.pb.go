@@ -115,11 +115,12 @@ type ProfileLoadRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Set   string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
 	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
-	// Policy says what to do when another node has the profile open: "steal" asks for it and
-	// takes it from a holder that does not answer, "wait" asks and waits, "refuse" answers at
-	// once. Default: the set's.
+	// Policy says what to do about a holder that lives and does not let go when it is asked:
+	// "steal" takes the profile after steal_after, "wait" waits until the deadline, "fail"
+	// gives up after steal_after. A dead holder is taken over under every policy. Default: the
+	// set's.
 	Policy string `protobuf:"bytes,3,opt,name=policy,proto3" json:"policy,omitempty"`
-	// Quiet loads a profile only when nobody has it open, without asking anybody.
+	// Quiet loads a profile only when no living node has it open, without asking anybody.
 	Quiet bool `protobuf:"varint,4,opt,name=quiet,proto3" json:"quiet,omitempty"`
 	// Wait bounds the whole load. Default: the set's load timeout (120 s).
 	Wait *durationpb.Duration `protobuf:"bytes,5,opt,name=wait,proto3" json:"wait,omitempty"`
@@ -206,8 +207,8 @@ type ProfileLoadResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Profile *Profile               `protobuf:"bytes,1,opt,name=profile,proto3" json:"profile,omitempty"`
 	// How tells how the session came about: "created" (a new player), "free" (nobody had it
-	// open), "granted" (its holder handed it over), "takeover" (its holder was dead or
-	// unresponsive), "recovered" (this node had held it before).
+	// open), "granted" (its holder handed it over), "takeover" (its holder was dead, or
+	// did not answer), "recovered" (a takeover with changes found in the journal).
 	How string `protobuf:"bytes,2,opt,name=how,proto3" json:"how,omitempty"`
 	// Evidence of a takeover: what proved the holder dead. Absent otherwise.
 	Evidence *string `protobuf:"bytes,3,opt,name=evidence,proto3,oneof" json:"evidence,omitempty"`
@@ -409,9 +410,9 @@ type ProfileTransactRequest struct {
 	Note string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
 	// Actor is who caused the change, in the game's own words; kept with the commit.
 	Actor string `protobuf:"bytes,5,opt,name=actor,proto3" json:"actor,omitempty"`
-	// Id makes the call repeatable: a second call with this id, for this session, answers what
+	// Id makes the call repeatable: a second call with this id answers what
 	// the first one did and changes nothing; with other operations it is refused. The newest
-	// 64 ids of a session are remembered.
+	// 64 ids of a profile are remembered, with the profile: by the next holder too.
 	Id string `protobuf:"bytes,6,opt,name=id,proto3" json:"id,omitempty"`
 	// ReturnData asks for the whole document in the answer.
 	ReturnData    bool `protobuf:"varint,7,opt,name=return_data,json=returnData,proto3" json:"return_data,omitempty"`

@@ -681,8 +681,9 @@ type SeasonTitle struct {
 	// Board that it was won on, such as "Fish".
 	Board string `protobuf:"bytes,2,opt,name=board,proto3" json:"board,omitempty"`
 	Rank  int64  `protobuf:"varint,3,opt,name=rank,proto3" json:"rank,omitempty"`
+	Score int64  `protobuf:"varint,4,opt,name=score,proto3" json:"score,omitempty"`
 	// Text is how players see it, such as "#3 SEA KING (S2)".
-	Text          string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	Text          string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -734,6 +735,13 @@ func (x *SeasonTitle) GetBoard() string {
 func (x *SeasonTitle) GetRank() int64 {
 	if x != nil {
 		return x.Rank
+	}
+	return 0
+}
+
+func (x *SeasonTitle) GetScore() int64 {
+	if x != nil {
+		return x.Score
 	}
 	return 0
 }
@@ -923,10 +931,11 @@ func (x *SeasonResultsRequest) GetId() string {
 }
 
 type SeasonResultsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Season        *Season                `protobuf:"bytes,1,opt,name=season,proto3" json:"season,omitempty"`
-	Closed        *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=closed,proto3" json:"closed,omitempty"`
-	Boards        []*SeasonBoardResult   `protobuf:"bytes,3,rep,name=boards,proto3" json:"boards,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Season *Season                `protobuf:"bytes,1,opt,name=season,proto3" json:"season,omitempty"`
+	// Unplayed says that nobody scored in this season: every list is empty.
+	Unplayed      bool                 `protobuf:"varint,2,opt,name=unplayed,proto3" json:"unplayed,omitempty"`
+	Boards        []*SeasonBoardResult `protobuf:"bytes,3,rep,name=boards,proto3" json:"boards,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -968,11 +977,11 @@ func (x *SeasonResultsResponse) GetSeason() *Season {
 	return nil
 }
 
-func (x *SeasonResultsResponse) GetClosed() *timestamppb.Timestamp {
+func (x *SeasonResultsResponse) GetUnplayed() bool {
 	if x != nil {
-		return x.Closed
+		return x.Unplayed
 	}
-	return nil
+	return false
 }
 
 func (x *SeasonResultsResponse) GetBoards() []*SeasonBoardResult {
@@ -982,11 +991,18 @@ func (x *SeasonResultsResponse) GetBoards() []*SeasonBoardResult {
 	return nil
 }
 
-// SeasonBoardResult is the final state of one board of a season.
+// SeasonBoardResult is the final state of one board of a season. It never changes.
 type SeasonBoardResult struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Board         string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
-	Entries       []*BoardStanding       `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Board string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
+	// Title is what the places of entries are called, such as "SEA KING".
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// Total counts all entries that the board had.
+	Total int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
+	// Entries are the places that earn a title.
+	Entries []*BoardStanding `protobuf:"bytes,4,rep,name=entries,proto3" json:"entries,omitempty"`
+	// Reserve are the places below, which move up when somebody is disqualified.
+	Reserve       []*BoardStanding `protobuf:"bytes,5,rep,name=reserve,proto3" json:"reserve,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1028,9 +1044,30 @@ func (x *SeasonBoardResult) GetBoard() string {
 	return ""
 }
 
+func (x *SeasonBoardResult) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *SeasonBoardResult) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
 func (x *SeasonBoardResult) GetEntries() []*BoardStanding {
 	if x != nil {
 		return x.Entries
+	}
+	return nil
+}
+
+func (x *SeasonBoardResult) GetReserve() []*BoardStanding {
+	if x != nil {
+		return x.Reserve
 	}
 	return nil
 }
@@ -1090,12 +1127,13 @@ const file_shoal_v1_season_proto_rawDesc = "" +
 	"\n" +
 	"StatsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"[\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"q\n" +
 	"\vSeasonTitle\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05board\x18\x02 \x01(\tR\x05board\x12\x12\n" +
-	"\x04rank\x18\x03 \x01(\x03R\x04rank\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\"e\n" +
+	"\x04rank\x18\x03 \x01(\x03R\x04rank\x12\x14\n" +
+	"\x05score\x18\x04 \x01(\x03R\x05score\x12\x12\n" +
+	"\x04text\x18\x05 \x01(\tR\x04text\"e\n" +
 	"\x10SeasonTopRequest\x12\x16\n" +
 	"\x06season\x18\x01 \x01(\tR\x06season\x12\x14\n" +
 	"\x05board\x18\x02 \x01(\tR\x05board\x12\x19\n" +
@@ -1107,14 +1145,17 @@ const file_shoal_v1_season_proto_rawDesc = "" +
 	"\x05total\x18\x03 \x01(\x03R\x05total\">\n" +
 	"\x14SeasonResultsRequest\x12\x16\n" +
 	"\x06season\x18\x01 \x01(\tR\x06season\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\tR\x02id\"\xaa\x01\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\"\x92\x01\n" +
 	"\x15SeasonResultsResponse\x12(\n" +
-	"\x06season\x18\x01 \x01(\v2\x10.shoal.v1.SeasonR\x06season\x122\n" +
-	"\x06closed\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x06closed\x123\n" +
-	"\x06boards\x18\x03 \x03(\v2\x1b.shoal.v1.SeasonBoardResultR\x06boards\"\\\n" +
+	"\x06season\x18\x01 \x01(\v2\x10.shoal.v1.SeasonR\x06season\x12\x1a\n" +
+	"\bunplayed\x18\x02 \x01(\bR\bunplayed\x123\n" +
+	"\x06boards\x18\x03 \x03(\v2\x1b.shoal.v1.SeasonBoardResultR\x06boards\"\xbb\x01\n" +
 	"\x11SeasonBoardResult\x12\x14\n" +
-	"\x05board\x18\x01 \x01(\tR\x05board\x121\n" +
-	"\aentries\x18\x02 \x03(\v2\x17.shoal.v1.BoardStandingR\aentries2\xac\x04\n" +
+	"\x05board\x18\x01 \x01(\tR\x05board\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x14\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\x121\n" +
+	"\aentries\x18\x04 \x03(\v2\x17.shoal.v1.BoardStandingR\aentries\x121\n" +
+	"\areserve\x18\x05 \x03(\v2\x17.shoal.v1.BoardStandingR\areserve2\xac\x04\n" +
 	"\rSeasonService\x12O\n" +
 	"\aCurrent\x12\x1e.shoal.v1.SeasonCurrentRequest\x1a\x1f.shoal.v1.SeasonCurrentResponse\"\x03\x90\x02\x01\x12O\n" +
 	"\aPreview\x12\x1e.shoal.v1.SeasonPreviewRequest\x1a\x1f.shoal.v1.SeasonPreviewResponse\"\x03\x90\x02\x01\x12R\n" +
@@ -1177,9 +1218,9 @@ var file_shoal_v1_season_proto_depIdxs = []int32{
 	11, // 12: shoal.v1.SeasonViewResponse.titles:type_name -> shoal.v1.SeasonTitle
 	21, // 13: shoal.v1.SeasonTopResponse.entries:type_name -> shoal.v1.BoardStanding
 	0,  // 14: shoal.v1.SeasonResultsResponse.season:type_name -> shoal.v1.Season
-	19, // 15: shoal.v1.SeasonResultsResponse.closed:type_name -> google.protobuf.Timestamp
-	16, // 16: shoal.v1.SeasonResultsResponse.boards:type_name -> shoal.v1.SeasonBoardResult
-	21, // 17: shoal.v1.SeasonBoardResult.entries:type_name -> shoal.v1.BoardStanding
+	16, // 15: shoal.v1.SeasonResultsResponse.boards:type_name -> shoal.v1.SeasonBoardResult
+	21, // 16: shoal.v1.SeasonBoardResult.entries:type_name -> shoal.v1.BoardStanding
+	21, // 17: shoal.v1.SeasonBoardResult.reserve:type_name -> shoal.v1.BoardStanding
 	1,  // 18: shoal.v1.SeasonService.Current:input_type -> shoal.v1.SeasonCurrentRequest
 	3,  // 19: shoal.v1.SeasonService.Preview:input_type -> shoal.v1.SeasonPreviewRequest
 	5,  // 20: shoal.v1.SeasonService.Calendar:input_type -> shoal.v1.SeasonCalendarRequest

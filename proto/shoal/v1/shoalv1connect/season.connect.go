@@ -108,8 +108,8 @@ type SeasonServiceClient interface {
 	Calendar(context.Context, *v1.SeasonCalendarRequest) (*v1.SeasonCalendarResponse, error)
 	// Record counts an event for a player whose profile is open here.
 	Record(context.Context, *v1.SeasonRecordRequest) (*v1.SeasonRecordResponse, error)
-	// View reads a player's counters of the current season and the titles won so far. The
-	// profile must be open here.
+	// View reads a player's counters of the current season and the titles won so far, live
+	// when the profile is open here, else as stored. It changes nothing.
 	View(context.Context, *v1.SeasonViewRequest) (*v1.SeasonViewResponse, error)
 	// Top reads the best entries of one of the current season's boards.
 	Top(context.Context, *v1.SeasonTopRequest) (*v1.SeasonTopResponse, error)
@@ -133,8 +133,8 @@ type SeasonServiceHandler interface {
 	Calendar(context.Context, *v1.SeasonCalendarRequest) (*v1.SeasonCalendarResponse, error)
 	// Record counts an event for a player whose profile is open here.
 	Record(context.Context, *v1.SeasonRecordRequest) (*v1.SeasonRecordResponse, error)
-	// View reads a player's counters of the current season and the titles won so far. The
-	// profile must be open here.
+	// View reads a player's counters of the current season and the titles won so far, live
+	// when the profile is open here, else as stored. It changes nothing.
 	View(context.Context, *v1.SeasonViewRequest) (*v1.SeasonViewResponse, error)
 	// Top reads the best entries of one of the current season's boards.
 	Top(context.Context, *v1.SeasonTopRequest) (*v1.SeasonTopResponse, error)

@@ -1,0 +1,259 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/internal/name"
+	"github.com/shoalworks/shoal/profile"
+	shoalv1 "github.com/shoalworks/shoal/proto/shoal/v1"
+	"github.com/shoalworks/shoal/season"
+	"github.com/shoalworks/shoal/store"
+)
+
+// Limits of the seasons' calls.
+const (
+	defaultSeasons = 10
+	maxSeasons     = 1000
+)
+
+// seasonService answers for shoal.v1.SeasonService.
+type seasonService struct{ s *Server }
+
+// Current tells which season it is.
+func (v seasonService) Current(_ context.Context, req *shoalv1.SeasonCurrentRequest) (*shoalv1.SeasonCurrentResponse, error) {
+	svc, err := v.service(req.GetSeason())
+	if err != nil {
+		return nil, err
+	}
+	now := v.s.node.Now()
+	info := svc.Preview(now)
+	return &shoalv1.SeasonCurrentResponse{
+		Current: seasonForm(info), Now: timestamppb.New(now), Remaining: durationpb.New(info.Remaining),
+	}, nil
+}
+
+// Preview tells which season it is at any time.
+func (v seasonService) Preview(_ context.Context, req *shoalv1.SeasonPreviewRequest) (*shoalv1.SeasonPreviewResponse, error) {
+	svc, err := v.service(req.GetSeason())
+	if err != nil {
+		return nil, err
+	}
+	if req.GetTime() == nil {
+		return nil, refuse(badField, "time", "is missing")
+	}
+	at, err := moment("time", req.GetTime())
+	if err != nil {
+		return nil, err
+	}
+	info := svc.Preview(at)
+	if !writable(info) {
+		return nil, refuse(badField, "time", "a season that ends before the year 10000 is expected")
+	}
+	return &shoalv1.SeasonPreviewResponse{Season: seasonForm(info), Remaining: durationpb.New(info.Remaining)}, nil
+}
+
+// Calendar lists seasons in order, as far as their ends can be written.
+func (v seasonService) Calendar(_ context.Context, req *shoalv1.SeasonCalendarRequest) (*shoalv1.SeasonCalendarResponse, error) {
+	svc, err := v.service(req.GetSeason())
+	if err != nil {
+		return nil, err
+	}
+	from := v.s.node.Now()
+	if req.GetFrom() != nil {
+		if from, err = moment("from", req.GetFrom()); err != nil {
+			return nil, err
+		}
+	}
+	count, err := countOf(req.Count, defaultSeasons, maxSeasons)
+	if err != nil {
+		return nil, err
+	}
+	out := &shoalv1.SeasonCalendarResponse{}
+	calendar := svc.Config().Calendar
+	for _, info := range calendar.Ahead(calendar.Season(from), count, from) {
+		if !writable(info) {
+			break
+		}
+		out.Seasons = append(out.Seasons, seasonForm(info))
+	}
+	return out, nil
+}
+
+// Record counts an event for a player whose profile is open here.
+func (v seasonService) Record(_ context.Context, req *shoalv1.SeasonRecordRequest) (*shoalv1.SeasonRecordResponse, error) {
+	svc, err := v.service(req.GetSeason())
+	if err != nil {
+		return nil, err
+	}
+	sess, err := profileService(v).session(req.GetSet(), req.GetKey())
+	if err != nil {
+		return nil, err
+	}
+	if err := v.counts(req.GetSeason(), req.GetSet()); err != nil {
+		return nil, err
+	}
+	if err := name.CheckName("event", req.GetEvent()); err != nil {
+		return nil, err
+	}
+	amount := int64(1)
+	if req.Amount != nil {
+		amount = req.GetAmount()
+	}
+	if err := svc.Record(seasonSession{sess}, season.Event{Name: req.GetEvent(), Amount: amount}); err != nil {
+		return nil, err
+	}
+	block, err := svc.ViewOf(sess.Data(), sess.Created())
+	if err != nil {
+		return nil, err
+	}
+	return &shoalv1.SeasonRecordResponse{Id: block.Season, Stats: block.Stats}, nil
+}
+
+// View reads a player's counters and titles.
+func (v seasonService) View(ctx context.Context, req *shoalv1.SeasonViewRequest) (*shoalv1.SeasonViewResponse, error) {
+	svc, err := v.service(req.GetSeason())
+	if err != nil {
+		return nil, err
+	}
+	data, created, err := v.profile(ctx, req.GetSet(), req.GetKey())
+	if err != nil {
+		return nil, err
+	}
+	if err := v.counts(req.GetSeason(), req.GetSet()); err != nil {
+		return nil, err
+	}
+	block, err := svc.ViewOf(data, created)
+	if err != nil {
+		return nil, err
+	}
+	out := &shoalv1.SeasonViewResponse{Id: block.Season, Stats: block.Stats}
+	for _, t := range block.Titles {
+		out.Titles = append(out.Titles, &shoalv1.SeasonTitle{Id: t.Season, Board: t.Board, Rank: int64(t.Rank), Score: t.Score, Text: t.Text})
+	}
+	return out, nil
+}
+
+// profile is a player's document: live when it is open here, else as it is stored.
+func (v seasonService) profile(ctx context.Context, setName, key string) (doc.Value, time.Time, error) {
+	set, err := profileService(v).set(setName, key)
+	if err != nil {
+		return doc.Value{}, time.Time{}, err
+	}
+	if sess, ok := set.Session(key); ok {
+		return sess.Data(), sess.Created(), nil
+	}
+	view, err := set.Read(ctx, key)
+	return view.Data, view.Created, err
+}
+
+// Top reads the best entries of a board of the current season.
+func (v seasonService) Top(ctx context.Context, req *shoalv1.SeasonTopRequest) (*shoalv1.SeasonTopResponse, error) {
+	svc, err := v.service(req.GetSeason())
+	if err != nil {
+		return nil, err
+	}
+	cfg := svc.Config()
+	count, err := countOf(req.Count, defaultTop, cfg.Keep)
+	if err != nil {
+		return nil, err
+	}
+	now := svc.Current()
+	page, err := svc.Top(ctx, req.GetBoard(), count)
+	if after := svc.Current(); err == nil && after.K != now.K { // the season has just ended: which one was read?
+		now = after
+		page, err = svc.Top(ctx, req.GetBoard(), count)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v.s.cacheable(ctx, min(cfg.CacheFor, now.Remaining))
+	return &shoalv1.SeasonTopResponse{
+		Id: now.ID, Entries: standingForms(page.Entries, scoreFormat{}), Total: page.Total,
+	}, nil
+}
+
+// resultAge is how long caches may keep a result, which never changes.
+const resultAge = time.Hour
+
+// Results reads the final standings of a closed season.
+func (v seasonService) Results(ctx context.Context, req *shoalv1.SeasonResultsRequest) (*shoalv1.SeasonResultsResponse, error) {
+	svc, err := v.service(req.GetSeason())
+	if err != nil {
+		return nil, err
+	}
+	res, err := svc.Result(ctx, req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	v.s.cacheable(ctx, resultAge)
+	out := &shoalv1.SeasonResultsResponse{Season: seasonForm(svc.Config().Describe(res.K, v.s.node.Now())), Unplayed: res.Unplayed}
+	for _, b := range res.Boards {
+		out.Boards = append(out.Boards, &shoalv1.SeasonBoardResult{
+			Board: b.Board, Title: b.Title, Total: b.Total, Entries: placeForms(b.Top), Reserve: placeForms(b.Reserve),
+		})
+	}
+	return out, nil
+}
+
+// service finds the series of a request.
+func (v seasonService) service(series string) (*season.Service, error) {
+	s, ok := v.s.seasons[series]
+	if !ok {
+		return nil, refuse(unknownSeason, "season", "there is no season %q; there are %s", series, someOf(v.s.seasonNames))
+	}
+	return s.Service, nil
+}
+
+// counts refuses a set whose players a series does not count.
+func (v seasonService) counts(series, set string) error {
+	if want := v.s.seasons[series].Set; want != set {
+		return refuse(badField, "set", "the season %s counts the players of the set %q, not of %q", series, want, set)
+	}
+	return nil
+}
+
+// seasonSession is a profile's session as seasons see it.
+type seasonSession struct{ *profile.Session }
+
+// Change applies the operations that fn derives from the data.
+func (s seasonSession) Change(note string, fn func(doc.Value) ([]doc.Op, error)) error {
+	_, err := s.Session.Change(profile.Source{Kind: profile.SourceSeason, Note: note}, fn)
+	return err
+}
+
+// Stored is what the store acknowledged last.
+func (s seasonSession) Stored() (doc.Value, store.Stamp) {
+	data, revision := s.Session.Stored()
+	return data, store.Stamp{Epoch: s.Epoch(), Revision: revision}
+}
+
+// moment is a time of a request.
+func moment(field string, t *timestamppb.Timestamp) (time.Time, error) {
+	if err := t.CheckValid(); err != nil {
+		return time.Time{}, refuse(badField, field, "a time between the years 1 and 9999 is expected")
+	}
+	return t.AsTime(), nil
+}
+
+// writable tells whether the season's times can be written: RFC 3339 ends with the year 9999.
+func writable(info season.Info) bool { return info.End.Year() <= 9999 }
+
+func seasonForm(info season.Info) *shoalv1.Season {
+	return &shoalv1.Season{
+		Id: info.ID, Name: info.Name, Number: info.Number,
+		Start: timestamppb.New(info.Start), End: timestamppb.New(info.End),
+	}
+}
+
+func placeForms(places []season.Placed) []*shoalv1.BoardStanding {
+	out := make([]*shoalv1.BoardStanding, len(places))
+	for i, p := range places {
+		out[i] = &shoalv1.BoardStanding{Rank: int64(p.Rank), Key: p.Key, Score: p.Score}
+	}
+	return out
+}
