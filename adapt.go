@@ -44,3 +44,8 @@ type seasonBoards struct{ *board.Service }
 func (b seasonBoards) Define(name string, shape season.Shape) error {
 	return b.Service.Define(name, board.Config{Order: shape.Order, CacheFor: shape.CacheFor, MaxEntries: shape.Entries})
 }
+
+// Forget drops a board whose season is over from memory.
+func (b seasonBoards) Forget(name string) {
+	_ = b.Service.Forget(name) // a hint: while scores wait the board stays
+}

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/shoalworks/shoal"
 	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/season"
 	"github.com/shoalworks/shoal/server"
+	"github.com/shoalworks/shoal/store"
 )
 
 // serveCommand runs a daemon.
@@ -145,6 +148,53 @@ func serve(ctx context.Context, cfg config, opts *shoal.Options) error {
 	return errors.Join(err, st.Close(end))
 }
 
+// serveStore starts the node, serves it until ctx ends, and closes it.
+func serveStore(ctx context.Context, cfg config, opts *shoal.Options, st *store.Store) error {
+	n, err := shoal.Start(context.WithoutCancel(ctx), st, opts)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	err = serveNode(ctx, cfg, n)
+	report, closeErr := n.Close(context.WithoutCancel(ctx))
+	for _, u := range report.Unfinished {
+		closeErr = errors.Join(closeErr, fmt.Errorf("%s: %d left: %w", u.Service, u.Left, u.Err))
+	}
+	return errors.Join(err, closeErr)
+}
+
+// serveNode answers calls until ctx ends or the node must stop.
+func serveNode(ctx context.Context, cfg config, n *shoal.Node) error {
+	seasons := make([]server.Season, 0, len(cfg.Seasons))
+	for _, c := range n.Seasons() {
+		seasons = append(seasons, server.Season{Service: c.Service, Set: c.Set()})
+	}
+	s, err := server.New(server.Config{
+		Node: n.Node, Sets: slices.Collect(maps.Values(n.Sets())), Boards: n.Boards(), Seasons: seasons,
+		APIKey: cfg.APIKey, Version: version(),
+	})
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	l, err := listen(ctx, cfg.Listen)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-n.Failed(): // another process has this node's id
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	err = s.Serve(ctx, l)
+	if errors.Is(err, server.ErrOpenListener) {
+		return &exitError{exitUsage, err}
+	}
+	return err
+}
+
 func listen(ctx context.Context, addr string) (net.Listener, error) {
 	var l net.ListenConfig
 	listener, err := l.Listen(ctx, "tcp", addr)
@@ -165,5 +215,3 @@ func newLogger(o *output, format, level string) *slog.Logger {
 	}
 	return slog.New(slog.NewTextHandler(o.err, options))
 }
-
-var _ = server.Config{}
