@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"slices"
 
 	"github.com/shoalworks/shoal/store"
 )
@@ -12,6 +13,7 @@ import (
 type boards struct {
 	file    *file
 	sweeper *sweeper
+	sizes   sizes
 }
 
 // Create implements store.Boards.
@@ -57,7 +59,7 @@ func (w *create) apply(ctx context.Context, t *transaction) error {
 
 // Merge implements store.Boards.
 func (h *boards) Merge(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
-	w := newMerge(board, batch)
+	w := newMerge(board, batch, h.sizes)
 	err := h.file.writer.do(ctx, w, max(1, len(batch.Entries)), w.bytes())
 	if err == nil {
 		err = w.refused
@@ -70,7 +72,7 @@ func (h *boards) Merge(ctx context.Context, board string, batch store.Batch) ([]
 
 // Remove implements store.Boards.
 func (h *boards) Remove(ctx context.Context, board string, keys ...string) (int, error) {
-	w := &remove{board: board, keys: append([]string(nil), keys...)}
+	w := &remove{board: board, keys: slices.Clone(keys), sizes: h.sizes}
 	err := h.file.writer.do(ctx, w, max(1, len(keys)), 0)
 	if err == nil {
 		err = w.refused
@@ -85,6 +87,7 @@ func (h *boards) Remove(ctx context.Context, board string, keys ...string) (int,
 type remove struct {
 	board string
 	keys  []string
+	sizes sizes
 
 	// Written by the writer.
 	refused error
@@ -102,7 +105,7 @@ func (w *remove) apply(ctx context.Context, t *transaction) error {
 	if w.refused = refuse(b, ok); w.refused != nil {
 		return nil
 	}
-	counts, err := openDirectory(ctx, t.conn, b.id)
+	counts, err := openDirectory(ctx, t.conn, b.id, w.sizes)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"log/slog"
+	"sync"
 )
 
 // checkpoint copies the write-ahead log back into the file when it has become long.
@@ -18,6 +19,7 @@ type checkpoint struct {
 	begin chan struct{} // the goroutine should copy
 	ended chan struct{} // it has
 	done  chan struct{} // it is gone
+	once  sync.Once
 
 	// Of the writer's goroutine only.
 	copying bool
@@ -96,7 +98,7 @@ func copyLog(ctx context.Context, path string, a access) error {
 
 // close ends the goroutine. The writer must be gone.
 func (cp *checkpoint) close(ctx context.Context) error {
-	close(cp.begin)
+	cp.once.Do(func() { close(cp.begin) })
 	select {
 	case <-cp.done:
 		return nil

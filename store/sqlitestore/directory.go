@@ -16,15 +16,15 @@ import (
 //
 // The rank of a position is the sum of the better shelves, the better buckets of its own
 // shelf, and the better entries of its own bucket.
-const (
-	bucketEntries = 1000 // what a bucket is cut to
-	bucketMost    = 2 * bucketEntries
-	bucketLeast   = bucketEntries / 4 // below, it joins a neighbour that has room
+type sizes struct {
+	// bucket is what a bucket is cut to. It is cut when it holds twice as much, and joins a
+	// neighbour that has room when it holds a quarter.
+	bucket int64
+	// shelf is the same for the buckets of a shelf.
+	shelf int
+}
 
-	shelfBuckets = 64 // what a shelf is cut to
-	shelfMost    = 2 * shelfBuckets
-	shelfLeast   = shelfBuckets / 4
-)
+func defaultSizes() sizes { return sizes{bucket: 1000, shelf: 64} }
 
 // bucket counts the entries from a position up to the next bucket.
 type bucket struct {
@@ -57,12 +57,13 @@ func (s *shelf) entries() int64 {
 type directory struct {
 	shelves []*shelf
 	dropped []position // shelves whose rows must go
+	sizes   sizes
 	load    func(from position) ([]bucket, error)
 }
 
-// newDirectory is the directory of a board without entries.
-func newDirectory() *directory {
-	return &directory{shelves: []*shelf{{buckets: []bucket{{from: firstPosition()}}, loaded: true, changed: true}}}
+// firstShelf is the shelf of a board without entries.
+func firstShelf() *shelf {
+	return &shelf{buckets: []bucket{{from: firstPosition()}}, loaded: true, changed: true}
 }
 
 // find is the last of what starts at or before p.
@@ -115,35 +116,35 @@ func (d *directory) balance(nth func(from position, n int64) (position, error)) 
 		if !s.changed {
 			continue
 		}
-		if err := s.cutBuckets(nth); err != nil {
+		if err := s.cutBuckets(d.sizes.bucket, nth); err != nil {
 			return err
 		}
-		s.joinBuckets()
+		s.joinBuckets(d.sizes.bucket)
 	}
 	d.cutShelves()
 	return d.joinShelves()
 }
 
-func (s *shelf) cutBuckets(nth func(position, int64) (position, error)) error {
+func (s *shelf) cutBuckets(size int64, nth func(position, int64) (position, error)) error {
 	for i := 0; i < len(s.buckets); i++ {
-		if s.buckets[i].entries <= bucketMost {
+		if s.buckets[i].entries <= 2*size {
 			continue
 		}
-		from, err := nth(s.buckets[i].from, bucketEntries)
+		from, err := nth(s.buckets[i].from, size)
 		if err != nil {
 			return err
 		}
-		rest := bucket{from: from, entries: s.buckets[i].entries - bucketEntries}
-		s.buckets[i].entries = bucketEntries
+		rest := bucket{from: from, entries: s.buckets[i].entries - size}
+		s.buckets[i].entries = size
 		s.buckets = slices.Insert(s.buckets, i+1, rest)
 	}
 	return nil
 }
 
-func (s *shelf) joinBuckets() {
+func (s *shelf) joinBuckets(size int64) {
 	for i := 0; i+1 < len(s.buckets); {
 		left, right := s.buckets[i].entries, s.buckets[i+1].entries
-		if min(left, right) >= bucketLeast || left+right > bucketEntries {
+		if min(left, right) >= size/4 || left+right > size {
 			i++
 			continue
 		}
@@ -155,11 +156,11 @@ func (s *shelf) joinBuckets() {
 func (d *directory) cutShelves() {
 	for i := 0; i < len(d.shelves); i++ {
 		s := d.shelves[i]
-		if !s.loaded || len(s.buckets) <= shelfMost {
+		if !s.loaded || len(s.buckets) <= 2*d.sizes.shelf {
 			continue
 		}
-		rest := &shelf{buckets: slices.Clone(s.buckets[shelfBuckets:]), loaded: true, changed: true}
-		s.buckets = s.buckets[:shelfBuckets:shelfBuckets]
+		rest := &shelf{buckets: slices.Clone(s.buckets[d.sizes.shelf:]), loaded: true, changed: true}
+		s.buckets = s.buckets[:d.sizes.shelf:d.sizes.shelf]
 		d.shelves = slices.Insert(d.shelves, i+1, rest)
 	}
 }
@@ -167,15 +168,14 @@ func (d *directory) cutShelves() {
 func (d *directory) joinShelves() error {
 	for i := 0; i+1 < len(d.shelves); {
 		left, right := d.shelves[i], d.shelves[i+1]
-		small := left.changed && len(left.buckets) < shelfLeast || right.changed && len(right.buckets) < shelfLeast
-		if !small {
+		if !left.isSmall(d.sizes) && !right.isSmall(d.sizes) {
 			i++
 			continue
 		}
 		if err := errors.Join(d.fetch(left), d.fetch(right)); err != nil {
 			return err
 		}
-		if len(left.buckets)+len(right.buckets) > shelfBuckets {
+		if len(left.buckets)+len(right.buckets) > d.sizes.shelf {
 			i++
 			continue
 		}
@@ -183,11 +183,14 @@ func (d *directory) joinShelves() error {
 			d.dropped = append(d.dropped, right.from())
 		}
 		left.buckets, left.changed = append(left.buckets, right.buckets...), true
-		left.joinBuckets()
+		left.joinBuckets(d.sizes.bucket)
 		d.shelves = slices.Delete(d.shelves, i+1, i+2)
 	}
 	return nil
 }
+
+// isSmall tells that the shelf has lost so many buckets that it should join another.
+func (s *shelf) isSmall(z sizes) bool { return s.changed && len(s.buckets) < z.shelf/4 }
 
 // bucketBytes is the length of an encoded bucket: place, sequence and entries.
 const bucketBytes = 8 + 8 + 4

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/shoalworks/shoal/clock"
 )
@@ -22,7 +21,7 @@ type file struct {
 	pool       *pool
 	checkpoint *checkpoint
 	lock       tryLock
-	closing    sync.Mutex
+	closing    chan struct{} // one place: who holds it is closing; lock is nil afterwards
 }
 
 // kind is what makes one file differ from another.
@@ -62,7 +61,7 @@ func startFile(ctx context.Context, path string, k kind, o Options, up uptime) (
 	if err != nil {
 		return nil, err
 	}
-	f := &file{lock: lock, checkpoint: newCheckpoint(o.CheckpointPages, o.Logger)}
+	f := &file{lock: lock, checkpoint: newCheckpoint(o.CheckpointPages, o.Logger), closing: make(chan struct{}, 1)}
 	write := access{pragmas: pragmas(k.synchronous, k.cacheKiB)}
 	f.writer = &writer{
 		path: path, access: write, options: o, uptime: up, guard: g, log: o.Logger,
@@ -126,15 +125,22 @@ func migrateFile(ctx context.Context, path string, s schema) error {
 
 // close ends the writer after what is queued, then the readers. Again is harmless.
 func (f *file) close(ctx context.Context) error {
-	f.closing.Lock()
-	defer f.closing.Unlock()
+	select {
+	case f.closing <- struct{}{}:
+		defer func() { <-f.closing }()
+	case <-ctx.Done():
+		return fmt.Errorf("sqlitestore: close %s: %w", f.writer.path, context.Cause(ctx))
+	}
 	if f.lock == nil {
 		return nil
 	}
 	if err := f.writer.close(ctx); err != nil {
 		return err
 	}
-	err := errors.Join(f.pool.close(ctx), f.checkpoint.close(ctx), f.lock.close())
+	if err := errors.Join(f.pool.close(ctx), f.checkpoint.close(ctx)); err != nil {
+		return err
+	}
+	err := f.lock.close()
 	f.lock = nil
 	return err
 }

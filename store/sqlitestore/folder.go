@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/shoalworks/shoal/store"
 )
 
 // What a store's folder holds.
@@ -94,13 +92,13 @@ func newGuard(path string) (guard, error) {
 	return guard{path: path, file: info}, err
 }
 
-// check answers store.ErrUnavailable when path is no longer the file it was.
+// check fails when path is no longer the file it was.
 func (g guard) check() error {
 	switch info, err := os.Stat(g.path); {
 	case err != nil:
-		return fmt.Errorf("sqlitestore: %w: %s was removed while in use: %w", store.ErrUnavailable, g.path, err)
+		return fmt.Errorf("%s was removed while in use: %w", g.path, err)
 	case !os.SameFile(g.file, info):
-		return fmt.Errorf("sqlitestore: %w: %s was replaced while in use", store.ErrUnavailable, g.path)
+		return fmt.Errorf("%s was replaced while in use", g.path)
 	}
 	return nil
 }

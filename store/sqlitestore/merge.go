@@ -13,6 +13,7 @@ import (
 type merge struct {
 	board string
 	batch store.Batch
+	sizes sizes
 
 	// Written by the writer.
 	refused error
@@ -20,12 +21,12 @@ type merge struct {
 }
 
 // newMerge copies the batch: a caller that leaves early may change its own.
-func newMerge(board string, batch store.Batch) *merge {
+func newMerge(board string, batch store.Batch, z sizes) *merge {
 	batch.Entries = slices.Clone(batch.Entries)
 	for i := range batch.Entries {
 		batch.Entries[i].Meta = bytes.Clone(batch.Entries[i].Meta)
 	}
-	return &merge{board: board, batch: batch}
+	return &merge{board: board, batch: batch, sizes: z}
 }
 
 // bytes is roughly what the batch holds of memory.
@@ -52,7 +53,7 @@ func (m *merge) apply(ctx context.Context, t *transaction) error {
 			return err
 		}
 	}
-	p := &placing{conn: t.conn, board: b, entries: m.batch.Entries}
+	p := &placing{conn: t.conn, board: b, entries: m.batch.Entries, sizes: m.sizes}
 	if err := p.read(ctx); err != nil {
 		return err
 	}
@@ -87,6 +88,7 @@ type placing struct {
 	conn      *conn
 	board     boardRow
 	entries   []store.Submission
+	sizes     sizes
 	byKey     []int // places of entries
 	old       []oldEntry
 	decisions []decision
@@ -154,7 +156,7 @@ func (p *placing) write(ctx context.Context) error {
 		}
 		if counts == nil {
 			var err error
-			if counts, err = openDirectory(ctx, p.conn, p.board.id); err != nil {
+			if counts, err = openDirectory(ctx, p.conn, p.board.id, p.sizes); err != nil {
 				return err
 			}
 		}

@@ -19,6 +19,7 @@ type pool struct {
 	places   chan *conn    // the idle ones; nil is a place whose connection is not open
 	closed   chan struct{} // nothing more is read
 	once     sync.Once
+	gone     int // places closed
 }
 
 // reading is what a caller does with a connection. It may be called again, from the start,
@@ -88,27 +89,23 @@ func (p *pool) attempt(ctx context.Context, c *conn, f reading) (*conn, error) {
 	return nil, err
 }
 
-// close waits for the readers and closes their connections.
-func (p *pool) close(ctx context.Context) (err error) {
-	p.once.Do(func() {
-		close(p.closed)
-		err = p.drain(ctx)
-	})
-	return err
-}
-
-func (p *pool) drain(ctx context.Context) error {
-	for range cap(p.places) {
+// close waits for the readers and closes their connections. After it has failed it may be
+// called again. It is not safe for many callers at once.
+func (p *pool) close(ctx context.Context) error {
+	p.once.Do(func() { close(p.closed) })
+	for ; p.gone < cap(p.places); p.gone++ {
+		var c *conn
 		select {
-		case c := <-p.places:
-			if c == nil {
-				continue
-			}
-			if err := c.close(); err != nil {
-				return fmt.Errorf("sqlitestore: close %s: %w", p.path, err)
-			}
+		case c = <-p.places:
 		case <-ctx.Done():
 			return fmt.Errorf("sqlitestore: close %s: %w", p.path, context.Cause(ctx))
+		}
+		if c == nil {
+			continue
+		}
+		if err := c.close(); err != nil {
+			p.gone++
+			return fmt.Errorf("sqlitestore: close %s: %w", p.path, err)
 		}
 	}
 	return nil

@@ -20,8 +20,8 @@ const (
 )
 
 // openDirectory reads where the shelves of a board start; their buckets come when needed.
-func openDirectory(ctx context.Context, c *conn, board int64) (*directory, error) {
-	d := &directory{load: func(from position) ([]bucket, error) {
+func openDirectory(ctx context.Context, c *conn, board int64, z sizes) (*directory, error) {
+	d := &directory{sizes: z, load: func(from position) ([]bucket, error) {
 		row, err := c.first(ctx, selectShelf, board, from.place, from.sequence)
 		if err != nil {
 			return nil, err
@@ -40,7 +40,7 @@ func openDirectory(ctx context.Context, c *conn, board int64) (*directory, error
 		return nil, err
 	}
 	if len(d.shelves) == 0 {
-		d.shelves = newDirectory().shelves
+		d.shelves = []*shelf{firstShelf()}
 	}
 	return d, nil
 }
