@@ -1,0 +1,418 @@
+package season_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/season"
+	"github.com/shoalworks/shoal/store"
+)
+
+// bubble runs a test in virtual time.
+func bubble(t *testing.T, f func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { f(t, newWorld(t)) })
+}
+
+// top is a board's page as "key:score".
+func (h *host) top(board string) []string {
+	h.w.t.Helper()
+	page, err := h.Top(h.w.t.Context(), board, 10)
+	if err != nil {
+		h.w.t.Fatalf("top of %s: %v", board, err)
+	}
+	var out []string
+	for _, e := range page.Entries {
+		out = append(out, fmt.Sprintf("%s:%d", e.Key, e.Score))
+	}
+	return out
+}
+
+// set changes a profile as an operator would.
+func set(t *testing.T, s *session, path string, v int64) {
+	t.Helper()
+	err := s.Change("operator", func(doc.Value) ([]doc.Op, error) { return []doc.Op{doc.Set(path, doc.Int(v))}, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCountersReachTheBoards(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		if got := h.top("Fish"); got != nil {
+			t.Fatalf("before anybody played: %v", got)
+		}
+		ada, bob := h.join("ada"), h.join("bob")
+		h.play(ada, "catch", "catch", "coins")
+		h.play(bob, "catch")
+		h.window()
+		if got := h.top("Fish"); !slices.Equal(got, []string{"ada:2", "bob:1"}) {
+			t.Fatalf("fish %v", got)
+		}
+		if got := h.top("Coins"); !slices.Equal(got, []string{"ada:10"}) {
+			t.Fatalf("bob earned no coins, so he is not on that board: %v", got)
+		}
+		st, ok, err := h.Standing(t.Context(), "Fish", "bob")
+		if err != nil || !ok || st.Rank != 2 {
+			t.Fatalf("bob stands at %+v, %v, %v", st, ok, err)
+		}
+		if _, ok, err := h.Standing(t.Context(), "Fish", "eve"); ok || err != nil {
+			t.Fatalf("eve stands: %v, %v", ok, err)
+		}
+		if _, err := h.Top(t.Context(), "Trees", 1); !errors.Is(err, season.ErrNoBoard) {
+			t.Fatalf("a board that is not: %v", err)
+		}
+		merges := 0
+		h.tap.set(func(call string) fate {
+			if strings.HasPrefix(call, "merge") {
+				merges++
+			}
+			return pass
+		})
+		h.window()
+		if merges != 0 {
+			t.Fatalf("nothing changed, %d merges", merges)
+		}
+	})
+}
+
+// An event may come between load and join: it counts, and join does not reset it.
+func TestAnEventBeforeTheJoinCounts(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		s := w.profiles.load("ada")
+		h.play(s, "catch")
+		if _, err := h.Joined(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if v, err := h.View(s); err != nil || v.Stats["fish"] != 1 || v.Season != "C1S1" {
+			t.Fatalf("%+v, %v", v, err)
+		}
+	})
+}
+
+func TestRecordRefusesWhatItCannotCount(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		s := h.join("ada")
+		if err := h.Record(s, season.Event{Name: "catch"}, season.Event{Name: "fly"}); !errors.Is(err, season.ErrUnknownEvent) {
+			t.Fatalf("unknown event: %v", err)
+		}
+		if err := h.Record(s); err != nil {
+			t.Fatalf("no event: %v", err)
+		}
+		if err := h.Record(w.profiles.load("no/key"), season.Event{Name: "catch"}); err == nil {
+			t.Fatal("a key that is none is counted")
+		}
+		if s.commits() != 0 {
+			t.Fatalf("%d commits of refused events", s.commits())
+		}
+		s.crash()
+		if err := h.Record(s, season.Event{Name: "catch"}); !errors.Is(err, errLost) {
+			t.Fatalf("a lost session: %v", err)
+		}
+		if err := h.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Record(s, season.Event{Name: "catch"}); !errors.Is(err, season.ErrClosed) {
+			t.Fatalf("closed: %v", err)
+		}
+		if _, err := h.Joined(t.Context(), s); !errors.Is(err, season.ErrClosed) {
+			t.Fatalf("closed: %v", err)
+		}
+		if _, err := h.CloseDue(t.Context()); !errors.Is(err, season.ErrClosed) {
+			t.Fatalf("closed: %v", err)
+		}
+	})
+}
+
+// Boards show only what is stored: else the points of a lost session would stay for ever.
+func TestBoardsShowOnlyWhatIsStored(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		s := h.join("ada")
+		h.play(s, "catch")
+		h.window()
+		h.play(s, "catch", "catch")
+		w.profiles.onSync(func(string) fate { return refuse })
+		if err := h.Window(t.Context()); !errors.Is(err, store.ErrUnavailable) {
+			t.Fatalf("window: %v", err)
+		}
+		if got := h.top("Fish"); !slices.Equal(got, []string{"ada:1"}) {
+			t.Fatalf("%v although it was never stored", got)
+		}
+		w.profiles.onSync(nil)
+		h.window()
+		if got := h.top("Fish"); !slices.Equal(got, []string{"ada:3"}) {
+			t.Fatalf("after the sync: %v", got)
+		}
+		// What a session loses is not on the board, and the next one's smaller value is.
+		h.play(s, "catch")
+		s.crash()
+		s = h.join("ada")
+		h.window()
+		if got := h.top("Fish"); !slices.Equal(got, []string{"ada:3"}) {
+			t.Fatalf("after the crash: %v", got)
+		}
+	})
+}
+
+// A value that was set back by an operator is set back on the board.
+func TestTheBoardFollowsTheProfileDown(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		s := h.join("ada")
+		h.play(s, "catch", "catch", "catch")
+		h.window()
+		set(t, s, "/seasons/reef/stats/fish", 1)
+		h.play(s, "lose")
+		h.window()
+		if got := h.top("Fish"); !slices.Equal(got, []string{"ada:1"}) {
+			t.Fatalf("%v", got)
+		}
+	})
+}
+
+func TestAnUnknownMergeIsRepeated(t *testing.T) {
+	for _, f := range []fate{refuse, lose, applied} {
+		bubble(t, func(t *testing.T, w *world) {
+			h := w.host("a", hostOptions{})
+			s := h.join("ada")
+			h.play(s, "catch")
+			h.tap.set(func(call string) fate {
+				if strings.HasPrefix(call, "merge") {
+					return f
+				}
+				return pass
+			})
+			if err := h.Window(t.Context()); err == nil {
+				t.Fatal("the window hides that nothing was answered")
+			}
+			h.play(s, "catch")
+			h.tap.set(nil)
+			h.window()
+			if got := h.top("Fish"); !slices.Equal(got, []string{"ada:2"}) {
+				t.Fatalf("fate %d: %v", f, got)
+			}
+			if st := h.Status(); st.Outbox != 0 || st.Players != 1 {
+				t.Fatalf("%+v", st)
+			}
+		})
+	}
+}
+
+// The reset is in the event's own transaction, owed goes to the old season's boards, and
+// leaves the profile when the season has its result, not before.
+func TestOwedValuesReachTheOldBoards(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		s := h.join("ada")
+		h.play(s, "catch", "catch")
+		w.until(time.Hour + time.Second)
+		h.play(s, "catch") // no window before: the old values are nowhere but here
+		if s.commits() != 3 {
+			t.Fatalf("%d commits, want the reset inside the event's", s.commits())
+		}
+		h.window()
+		v, err := h.View(s)
+		if err != nil || v.Season != "C1S2" || v.Stats["fish"] != 1 || v.Owed["C1S1"]["fish"] != 2 {
+			t.Fatalf("%+v, %v", v, err)
+		}
+		w.pastGrace(0)
+		h.closeDue()
+		h.wantResult("C1S1", "Fish", "ada:2")
+		if _, err := h.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if v, err = h.View(s); err != nil || v.Owed != nil || v.Stats["fish"] != 1 {
+			t.Fatalf("after the close: %+v, %v", v, err)
+		}
+		if len(h.refused()) > 0 {
+			t.Fatalf("refused %v", h.refused())
+		}
+	})
+}
+
+func TestAReadResetsToo(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		s := h.join("ada")
+		h.play(s, "catch")
+		w.until(2*time.Hour + 1)
+		before, seen := s.Data(), s.commits()
+		v, err := h.ViewOf(before, s.created)
+		if err != nil || v.Season != "C1S3" || len(v.Stats) != 0 || v.Owed["C1S1"]["fish"] != 1 || s.commits() != seen {
+			t.Fatalf("of a profile that is not open here: %+v, %v", v, err)
+		}
+		held, err := h.View(s)
+		if err != nil || s.commits() != seen+1 || held.Season != "C1S3" || held.Owed["C1S1"]["fish"] != 1 {
+			t.Fatalf("of a session: %+v, %v, %d commits", held, err, s.commits())
+		}
+		if _, err := h.View(s); err != nil || s.commits() != seen+1 {
+			t.Fatalf("a second read wrote: %v", err)
+		}
+	})
+}
+
+// The profile moves from a fast node to a slow one: nothing is reset twice.
+func TestABlockNeverGoesBack(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		w.profiles.put("ada", parse(t, `{"seasons":{"reef":{"season":"C1S4","stats":{"fish":7}}}}`), time.Now())
+		s := h.join("ada")
+		h.play(s, "catch")
+		h.window()
+		if v, err := h.View(s); err != nil || v.Season != "C1S4" || v.Stats["fish"] != 8 {
+			t.Fatalf("%+v, %v", v, err)
+		}
+		if got := h.top("Fish"); got != nil {
+			t.Fatalf("the current board has %v", got)
+		}
+		w.until(3*time.Hour + 1)
+		if got := h.top("Fish"); !slices.Equal(got, []string{"ada:8"}) {
+			t.Fatalf("its own season's board has %v", got)
+		}
+	})
+}
+
+func TestLeavingWritesTheLastValues(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{loops: true})
+		s := h.join("ada")
+		h.play(s, "catch")
+		start := time.Now()
+		h.leave(s)
+		if got := h.top("Fish"); !slices.Equal(got, []string{"ada:1"}) || time.Since(start) > time.Second {
+			t.Fatalf("after the leave: %v, took %v", got, time.Since(start))
+		}
+		// An unchanged player costs nothing, and neither does one who was never seen.
+		h.tap.set(func(call string) fate { t.Errorf("call %s", call); return pass })
+		idle := w.profiles.load("idle")
+		h.leave(idle)
+		h.tap.set(nil)
+	})
+}
+
+// A stuck store holds a leave up for 5 s at most, and the value still arrives.
+func TestLeavingIsBounded(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{loops: true})
+		s := h.join("ada")
+		h.play(s, "catch")
+		h.tap.set(func(call string) fate {
+			if strings.HasPrefix(call, "merge") {
+				return refuse
+			}
+			return pass
+		})
+		start := time.Now()
+		h.leave(s)
+		if took := time.Since(start); took != 5*time.Second {
+			t.Fatalf("left after %v, want 5s", took)
+		}
+		h.tap.set(nil)
+		time.Sleep(31 * time.Second)
+		if got := h.top("Fish"); !slices.Equal(got, []string{"ada:1"}) {
+			t.Fatalf("after the next window: %v", got)
+		}
+	})
+}
+
+// A leave whose sync fails is healed by the next load.
+func TestAMissedLeaveIsHealedByTheNextLoad(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		s := h.join("ada")
+		h.play(s, "catch")
+		w.profiles.onSync(func(string) fate { return refuse })
+		h.leave(s) // the release saves all the same
+		w.profiles.onSync(nil)
+		h.window()
+		if got := h.top("Fish"); got != nil || h.Status().Missed != 1 {
+			t.Fatalf("%v, missed %d", got, h.Status().Missed)
+		}
+		h.join("ada")
+		h.window()
+		if got := h.top("Fish"); !slices.Equal(got, []string{"ada:1"}) {
+			t.Fatalf("after the next load: %v", got)
+		}
+	})
+}
+
+func TestTheLoopsFlushEvery30Seconds(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{loops: true})
+		s := h.join("ada")
+		h.play(s, "catch")
+		w.until(29 * time.Second)
+		if got := h.top("Fish"); got != nil {
+			t.Fatalf("before the window: %v", got)
+		}
+		w.until(31 * time.Second)
+		if got := h.top("Fish"); !slices.Equal(got, []string{"ada:1"}) {
+			t.Fatalf("after the window: %v", got)
+		}
+	})
+}
+
+// The changed values of the old season are flushed at the boundary, not 30 s later.
+func TestTheBoundaryFlushesAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.cfg.FlushEvery = 4 * time.Minute
+		h := w.host("a", hostOptions{loops: true})
+		s := h.join("ada")
+		w.until(time.Hour - time.Second)
+		h.play(s, "catch")
+		w.until(time.Hour + 11*time.Second)
+		page, err := w.engine.Boards().Page(t.Context(), season.BoardKey("reef", "Fish", "C1S1"), 0, 5)
+		if err != nil || len(page.Entries) != 1 {
+			t.Fatalf("ten seconds after the boundary: %+v, %v", page.Entries, err)
+		}
+	})
+}
+
+func TestClosingWritesWhatIsLeft(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{loops: true})
+		ada, bob := h.join("ada"), h.join("bob")
+		h.play(ada, "catch")
+		h.play(bob, "catch")
+		h.leave(bob)
+		if err := h.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		page, err := w.engine.Boards().Page(t.Context(), season.BoardKey("reef", "Fish", "C1S1"), 0, 5)
+		if err != nil || len(page.Entries) != 2 {
+			t.Fatalf("%+v, %v", page.Entries, err)
+		}
+		if err := h.Close(t.Context()); err != nil {
+			t.Fatalf("a second close: %v", err)
+		}
+	})
+}
+
+func TestClosingIsBoundedAndSaysWhatIsLeft(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{loops: true})
+		h.play(h.join("ada"), "catch")
+		h.tap.set(func(call string) fate {
+			if strings.HasPrefix(call, "merge") {
+				return lose
+			}
+			return pass
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := h.Close(ctx); err == nil || !strings.Contains(err.Error(), "1 values not written") {
+			t.Fatalf("close: %v", err)
+		}
+	})
+}
