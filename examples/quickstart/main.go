@@ -4,7 +4,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"log"
 
 	"github.com/shoalworks/shoal"
 	"github.com/shoalworks/shoal/board"
@@ -14,33 +13,28 @@ import (
 
 func main() {
 	ctx := context.Background()
-	st, err := shoal.Open(ctx, "./game") // a folder that all processes of this machine share
-	check(err)
-	node, err := shoal.Start(ctx, st, &shoal.Options{
+	st := must(shoal.Open(ctx, "./game")) // a folder that all processes of this machine share
+	node := must(shoal.Start(ctx, st, &shoal.Options{
 		Sets:   map[string]*profile.Options{"players": {Template: doc.Must(map[string]any{"coins": 0})}},
 		Boards: map[string]board.Config{"Kills": {}},
-	})
-	check(err)
+	}))
 
-	player, err := node.Set("players").Load(ctx, "u_42", nil) // ours alone, until another node asks
-	check(err)
-	_, err = player.Transact(profile.Source{Note: "quest"}, doc.Increment("/coins", 10))
-	check(err)
-	check(player.Save(ctx)) // from here on in every later load, on whatever node
+	player := must(node.Set("players").Load(ctx, "u_42", nil)) // ours alone, until another node asks
+	must(player.Transact(profile.Source{Note: "quest"}, doc.Increment("/coins", 10)))
+	must(0, player.Save(ctx)) // from here on in every later load, on whatever node
 
-	check(node.Boards().Submit("Kills", player.Key(), 7))
-	check(node.Boards().FlushNow(ctx))
-	standing, _, err := node.Boards().Standing(ctx, "Kills", player.Key())
-	check(err)
-	fmt.Printf("%s: %v, rank %d with %d kills\n", player.Key(), player.Data(), standing.Rank, standing.Score)
+	must(0, node.Boards().Submit("Kills", player.Key(), 7))
+	must(0, node.Boards().FlushNow(ctx)) // or wait a second
+	top := must(node.Boards().Top(ctx, "Kills", 10))
+	fmt.Println(player.Key(), player.Data(), "best:", top.Entries[0].Key, top.Entries[0].Score)
 
-	_, err = node.Close(ctx) // releases players, drains boards
-	check(err)
-	check(st.Close(ctx))
+	must(node.Close(ctx)) // releases players, drains boards
+	must(0, st.Close(ctx))
 }
 
-func check(err error) {
+func must[T any](v T, err error) T {
 	if err != nil {
-		log.Fatal(err)
+		panic(err)
 	}
+	return v
 }

@@ -1,0 +1,96 @@
+package drift_test
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestReadmeShowsTheQuickstart(t *testing.T) {
+	program := read(t, "examples/quickstart/main.go")
+	if !strings.Contains(read(t, "README.md"), "```go\n"+program+"```") {
+		t.Error("the README's program is not examples/quickstart/main.go")
+	}
+	if lines := strings.Count(program, "\n"); lines > 40 {
+		t.Errorf("the quickstart has %d lines, at most 40 are wanted", lines)
+	}
+}
+
+func TestQuickstartRuns(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "quickstart")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../examples/quickstart").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	folder := t.TempDir()
+	for _, want := range []string{`{"coins":10}`, `{"coins":20}`} {
+		cmd := exec.CommandContext(t.Context(), binary)
+		cmd.Dir = folder
+		out, err := cmd.Output()
+		if err != nil || !strings.Contains(string(out), want) || !strings.Contains(string(out), "best: u_42 7") {
+			t.Fatalf("%v: %s, want %s", err, out, want)
+		}
+	}
+}
+
+var makeTarget = regexp.MustCompile("make ([a-z-]+)")
+
+func TestMentionedMakeTargetsExist(t *testing.T) {
+	makefile := read(t, "Makefile")
+	for _, doc := range documents(t) {
+		for _, line := range strings.Split(read(t, doc), "\n") {
+			if !strings.Contains(line, "`make ") && !strings.HasPrefix(line, "make ") {
+				continue
+			}
+			for _, m := range makeTarget.FindAllStringSubmatch(line, -1) {
+				if !strings.Contains(makefile, "\n"+m[1]+":") {
+					t.Errorf("%s speaks of make %s, which is no target", doc, m[1])
+				}
+			}
+		}
+	}
+}
+
+var link = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	for _, doc := range documents(t) {
+		for _, m := range link.FindAllStringSubmatch(read(t, doc), -1) {
+			if _, err := os.Stat(filepath.Join(root, filepath.Dir(doc), m[1])); err != nil {
+				t.Errorf("%s links to %s: %v", doc, m[1], err)
+			}
+		}
+	}
+}
+
+// documents are the Markdown files of the tree.
+func documents(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(path, ".md") {
+			rel, relErr := filepath.Rel(root, path)
+			out = append(out, rel)
+			return relErr
+		}
+		return err
+	})
+	if err != nil || len(out) == 0 {
+		t.Fatalf("%d documents, %v", len(out), err)
+	}
+	return out
+}
