@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/shoalworks/shoal/board"
+	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/profile"
@@ -44,6 +46,10 @@ type setup struct {
 	engine *memstore.Engine
 	parts  func(store.Parts) store.Parts // decorates the store
 	set    profile.Options
+	clock  clock.Clock
+	name   string
+	epoch  time.Time // of the seasons; default an hour ago
+	boards map[string]board.Config
 	config func(*server.Config)
 }
 
@@ -62,7 +68,7 @@ func startDaemon(t *testing.T, set setup) *daemon {
 		t.Fatal(err)
 	}
 	logger := slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	d.node, err = node.Start(t.Context(), st, &node.Options{Name: "test", Logger: logger})
+	d.node, err = node.Start(t.Context(), st, &node.Options{Name: cmp.Or(set.name, "test"), Logger: logger, Clock: set.clock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,17 +108,20 @@ func (d *daemon) openPillars(set setup) {
 	d.set, err = profile.New(d.node, "players", &set.set)
 	must(err)
 	least, most := int64(0), int64(math.MaxInt64)
-	d.boards, err = board.New(d.node, &board.Options{
-		FlushEvery: -1, // a test flushes
-		Boards: map[string]board.Config{
+	if set.boards == nil {
+		set.boards = map[string]board.Config{
 			"coins": {CacheFor: time.Minute},
 			"laps":  {Order: store.Ascending, Decimals: 3, Min: &least, Max: &most, CacheFor: -1},
 			"total": {Rule: store.Sum, CacheFor: -1, MaxEntries: 3},
-		},
-	})
+		}
+	}
+	d.boards, err = board.New(d.node, &board.Options{FlushEvery: -1, Boards: set.boards}) // a test flushes
 	must(err)
 	rules := season.Reef()
-	rules.Epoch = d.node.Now().Truncate(time.Second).Add(-time.Hour)
+	rules.Epoch = set.epoch
+	if set.epoch.IsZero() {
+		rules.Epoch = d.node.Now().Truncate(time.Second).Add(-time.Hour)
+	}
 	rules.Length = 45 * 24 * time.Hour
 	d.reef, err = season.New(d.node, "reef", rules, season.Deps{})
 	must(err)

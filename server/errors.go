@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"connectrpc.com/connect/v2"
 	"connectrpc.com/connect/v2/connectproto"
@@ -35,8 +36,6 @@ type class struct {
 func classes() []class {
 	return []class{
 		{errClosing, closing},
-		{store.ErrUnknown, outcomeUnknown},
-
 		{profile.ErrOpen, alreadyOpen},
 		{profile.ErrClosing, closing},
 		{profile.ErrHeld, held},
@@ -53,6 +52,9 @@ func classes() []class {
 		{profile.ErrRepeated, repeatedID},
 		{profile.ErrNoProfile, noProfile},
 		{profile.ErrSchema, badData},
+
+		// Behind the profile's own: a load that timed out has taken nothing, whatever it met.
+		{store.ErrUnknown, outcomeUnknown},
 
 		{season.ErrClosed, closing},
 		{season.ErrUnknownEvent, unknownEvent},
@@ -177,7 +179,7 @@ func (t table) sort(err error) *failure {
 	case errors.As(err, &size):
 		return &failure{reason: dataTooLarge, path: size.Path.String(), problem: err.Error()}
 	case errors.As(err, &op):
-		return &failure{reason: t.classify(op.Err), field: indexed("ops", op.Index), path: op.Path.String(), problem: op.Error()}
+		return &failure{reason: t.classify(op.Err), field: indexed("ops", op.Index), path: op.Path.String(), problem: fmt.Sprintf("%s %q: %v", op.Op, op.Path, op.Err)}
 	}
 	r := t.classify(err)
 	switch {

@@ -131,7 +131,10 @@ func (p profileService) Transact(_ context.Context, req *shoalv1.ProfileTransact
 		return nil, err
 	}
 	out := &shoalv1.ProfileTransactResponse{
-		Revision: commit.Revision, Commit: commit.ID, Time: timestamppb.New(commit.Time), Repeated: commit.Repeated,
+		Revision: commit.Revision, Commit: commit.ID, Repeated: commit.Repeated,
+	}
+	if !commit.Time.IsZero() {
+		out.Time = timestamppb.New(commit.Time)
 	}
 	if req.GetReturnData() {
 		data := commit.Data
