@@ -127,7 +127,7 @@ func shortened(c season.Config, length time.Duration) season.Config {
 		if *field == 0 {
 			*field = most
 		}
-		*field = min(*field, max(part, 100*time.Millisecond))
+		*field = min(*field, max(part, 10*time.Millisecond))
 	}
 	share(&c.Grace, length/10, 300*time.Second)
 	share(&c.FlushEvery, length/60, 30*time.Second)

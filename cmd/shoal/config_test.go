@@ -1,0 +1,89 @@
+package main_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	main "github.com/shoalworks/shoal/cmd/shoal"
+	"github.com/shoalworks/shoal/profile"
+	"github.com/shoalworks/shoal/season"
+	"github.com/shoalworks/shoal/store"
+)
+
+func file(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "shoal.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestFlagsWinOverEnvironmentOverFile(t *testing.T) {
+	path := file(t, "store: file\nlisten: file:1\nname: file\n")
+	env := []string{"SHOAL_STORE=env", "SHOAL_LISTEN=env:1", "PATH=/bin"}
+	st, listen, opts, err := main.Options(path, env, map[string]any{"store": "flag"})
+	if err != nil || st != "flag" || listen != "env:1" || opts.Node.Name != "file" {
+		t.Fatalf("%q %q %+v %v", st, listen, opts, err)
+	}
+}
+
+func TestDefaultsAreAGameToBeginWith(t *testing.T) {
+	st, listen, opts, err := main.Options("", nil, nil)
+	if err != nil || st != "./game" || listen != "127.0.0.1:7077" {
+		t.Fatalf("%q %q %v", st, listen, err)
+	}
+	if len(opts.Sets) != 1 || len(opts.Boards) != 2 || opts.Seasons["reef"].Set != "players" {
+		t.Fatalf("%+v", opts)
+	}
+}
+
+func TestDocumentedConfigurationIsRead(t *testing.T) {
+	text, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(text)
+	if block == nil {
+		t.Fatal("docs/configuration.md has no YAML")
+	}
+	_, _, opts, err := main.Options(file(t, string(block[1])), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	players := opts.Sets["players"]
+	if players.Policy != profile.Steal || players.Autosave != time.Minute || string(players.Template.Encode()) != `{"coins":0,"inventory":[]}` {
+		t.Errorf("set: %+v", players)
+	}
+	if b := opts.Boards["BestTime"]; b.Order != store.Ascending || b.Decimals != 3 {
+		t.Errorf("board: %+v", b)
+	}
+	if b := opts.Boards["Donated"]; b.Rule != store.Sum || b.Min == nil || *b.Min != 0 || b.Max != nil {
+		t.Errorf("board: %+v", b)
+	}
+	if r := opts.Seasons["reef"].Rules; r.Length != 1080*time.Hour || len(r.Stats) != 3 || r.Validate() != nil {
+		t.Errorf("season: %+v %v", r, r.Validate())
+	}
+}
+
+func TestBigIntegersOfATemplateAreExact(t *testing.T) {
+	_, _, opts, err := main.Options(file(t, "sets: {players: {template: {n: 9007199254740993}}}\n"), nil, nil)
+	if err != nil || string(opts.Sets["players"].Template.Encode()) != `{"n":9007199254740993}` {
+		t.Fatalf("%+v %v", opts, err)
+	}
+}
+
+func TestShortenedSeasonsAreValid(t *testing.T) {
+	for _, length := range []time.Duration{time.Second, 20 * time.Second, time.Minute, time.Hour, 45 * 24 * time.Hour} {
+		c := main.Shortened(season.Reef(), length)
+		if err := c.Validate(); err != nil || c.Length != length {
+			t.Errorf("%v: %v", length, err)
+		}
+		if c.Grace > 300*time.Second || c.FlushEvery > 30*time.Second {
+			t.Errorf("%v: longer than by default: %+v", length, c)
+		}
+	}
+}

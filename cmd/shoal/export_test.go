@@ -1,0 +1,22 @@
+package main
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/shoalworks/shoal"
+	"github.com/shoalworks/shoal/season"
+)
+
+// Options is what a configuration makes of file, environment and flags.
+func Options(path string, env []string, flags map[string]any) (store, listen string, opts *shoal.Options, err error) {
+	c, err := readConfig(path, env, flags)
+	if err != nil {
+		return "", "", nil, err
+	}
+	opts, err = c.options(slog.New(slog.DiscardHandler))
+	return c.Store, c.Listen, opts, err
+}
+
+// Shortened opens the proportions of a short season.
+func Shortened(c season.Config, length time.Duration) season.Config { return shortened(c, length) }
