@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -21,9 +22,36 @@ type cache struct {
 	}
 }
 
+// cachedPage is a page and whether it is still fresh. A timer says when it no longer is: to
+// read a clock would cost half of a Top.
 type cachedPage struct {
 	page  store.Page
-	until time.Time // fresh before, by the local clock
+	stale atomic.Bool
+	timer clock.Timer // nil when the page was never fresh
+}
+
+func newCachedPage(page store.Page, fresh time.Duration, c clock.Clock) *cachedPage {
+	p := &cachedPage{page: page}
+	if fresh <= 0 {
+		p.stale.Store(true)
+		return p
+	}
+	p.timer = c.AfterFunc(fresh, func() { p.stale.Store(true) })
+	return p
+}
+
+// fresh is false for no page.
+func (p *cachedPage) fresh() bool { return p != nil && !p.stale.Load() }
+
+// end makes the page stale, and takes its timer away.
+func (p *cachedPage) end() {
+	if p == nil {
+		return
+	}
+	p.stale.Store(true)
+	if p.timer != nil {
+		p.timer.Stop()
+	}
 }
 
 // pageRead is a read that callers wait for. page and err stand when done is closed.
@@ -54,7 +82,7 @@ func (s *Service) Top(ctx context.Context, board string, count int) (store.Page,
 	if uint(count) > uint(b.cfg.MaxEntries) {
 		return s.deepTop(ctx, b, count)
 	}
-	if p := b.cache.current.Load(); p != nil && s.host.clock.Now().Before(p.until) {
+	if p := b.cache.current.Load(); p.fresh() {
 		return first(p.page, count), nil
 	}
 	page, err := s.sharedTop(ctx, b)
@@ -85,7 +113,7 @@ func (s *Service) deepTop(ctx context.Context, b *board, count int) (store.Page,
 func (s *Service) sharedTop(ctx context.Context, b *board) (store.Page, error) {
 	c := &b.cache
 	c.mu.Lock()
-	if p := c.current.Load(); p != nil && s.host.clock.Now().Before(p.until) {
+	if p := c.current.Load(); p.fresh() {
 		c.mu.Unlock()
 		return p.page, nil
 	}
@@ -123,14 +151,16 @@ func (s *Service) lastTop(b *board) (store.Page, error) {
 func (s *Service) readTop(ctx context.Context, b *board, r *pageRead, done func()) {
 	began := s.host.clock.Now()
 	page, err := b.orEmpty(s.host.boards.Page(ctx, b.name, 0, b.cfg.MaxEntries))
-	cacheFor := max(0, b.cfg.CacheFor)
 	if err != nil {
-		err = fmt.Errorf("board: top %s: %w: %w", b.name, ErrNoPage, err)
-		b.cache.fail(r, err, s.host.clock.Now().Add(cacheFor))
+		b.cache.fail(r, fmt.Errorf("board: top %s: %w: %w", b.name, ErrNoPage, err), b.cfg.CacheFor, s.host.clock)
 		done()
 		return
 	}
-	fresh := b.cache.install(r, page, began.Add(cacheFor))
+	left := b.cfg.CacheFor - s.host.clock.Now().Sub(began)
+	if s.drain.hasBegun() {
+		left = 0
+	}
+	fresh := b.cache.install(r, newCachedPage(page, left, s.host.clock))
 	if fresh {
 		b.sealed.Store(page.Info.Sealed)
 	}
@@ -146,25 +176,26 @@ func (s *Service) readTop(ctx context.Context, b *board, r *pageRead, done func(
 
 // install ends a read with its page, and tells whether it is the page to be served now: not
 // when the pages were dropped after the read began.
-func (c *cache) install(r *pageRead, page store.Page, until time.Time) (fresh bool) {
+func (c *cache) install(r *pageRead, p *cachedPage) (current bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r.page = page
+	r.page = p.page
 	defer close(r.done)
 	if c.mu.reading != r {
+		p.end()
 		return false
 	}
 	c.mu.reading = nil
 	if r.late {
-		until = time.Time{}
+		p.end()
 	}
-	c.current.Store(&cachedPage{page, until})
-	c.mu.news = &page
+	c.replaceLocked(p)
+	c.mu.news = &p.page
 	return true
 }
 
-// fail ends a read without a page. The one before is served until then, if there is one.
-func (c *cache) fail(r *pageRead, err error, until time.Time) {
+// fail ends a read without a page. The one before, if there is one, is served for a while.
+func (c *cache) fail(r *pageRead, err error, again time.Duration, local clock.Clock) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.err = err
@@ -174,16 +205,21 @@ func (c *cache) fail(r *pageRead, err error, until time.Time) {
 	}
 	c.mu.reading = nil
 	if p := c.current.Load(); p != nil {
-		c.current.Store(&cachedPage{p.page, until})
+		c.replaceLocked(newCachedPage(p.page, again, local))
 		r.page, r.err = p.page, nil
 	}
+}
+
+func (c *cache) replaceLocked(p *cachedPage) {
+	c.current.Load().end()
+	c.current.Store(p)
 }
 
 // drop forgets the page, and what a read in flight will bring: entries were taken away.
 func (c *cache) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.current.Store(nil)
+	c.replaceLocked(nil)
 	c.mu.reading, c.mu.news = nil, nil
 }
 
@@ -192,12 +228,17 @@ func (c *cache) drop() {
 func (c *cache) expire() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p := c.current.Load(); p != nil {
-		c.current.Store(&cachedPage{page: p.page})
-	}
+	c.current.Load().end()
 	if c.mu.reading != nil {
 		c.mu.reading.late = true
 	}
+}
+
+// stop takes the timer away; the page is stale from now on.
+func (c *cache) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.current.Load().end()
 }
 
 // tell calls fn with the newest page, unless a goroutine is calling already: then that one

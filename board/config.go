@@ -165,6 +165,9 @@ func checkBoard(board string) error { return nameError(board, name.CheckBoard("b
 func checkKey(board, key string) error { return nameError(board, name.CheckKey("key", key)) }
 
 func nameError(board string, err error) error {
+	if err == nil {
+		return nil
+	}
 	var bad *name.Error
 	if errors.As(err, &bad) {
 		return &RefusedError{Board: board, Field: bad.Field, Problem: clip(bad.Problem), Reason: ErrName}

@@ -107,6 +107,9 @@ func (s *Service) beginDrain() {
 	}
 	s.reads.close()
 	close(s.drain.begun)
+	for _, b := range boards {
+		b.cache.stop()
+	}
 	if s.opts.CloseTimeout < 0 {
 		s.cut()
 		return

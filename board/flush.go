@@ -28,9 +28,7 @@ func (s *Service) run(ctx context.Context) {
 	for {
 		select {
 		case <-s.kicks:
-			if due.IsZero() {
-				due = s.after(s.host.clock.Now())
-			}
+			due = sooner(due, s.after(s.host.clock.Now()))
 		case <-a.at(due):
 			due, _ = s.step(ctx, false)
 		case reply := <-s.flushes:
@@ -59,39 +57,48 @@ func (s *Service) step(ctx context.Context, urgent bool) (next time.Time, err er
 	return s.rearm(now), errors.Join(t.errs...)
 }
 
-// rearm is when the next window is due. When nothing waits, the next submit kicks.
-func (s *Service) rearm(now time.Time) (next time.Time) {
+// rearm is when the next window is due. When nothing waits, or only boards that failed and
+// are due later than usual, the next submit kicks.
+func (s *Service) rearm(now time.Time) time.Time {
 	if s.opts.FlushEvery < 0 {
 		return time.Time{}
 	}
-	if next = s.nextDue(now); !next.IsZero() {
+	usual := s.after(now)
+	if next := s.nextDue(usual); next.Equal(usual) {
 		return next
 	}
 	s.armed.Store(false)
-	// A submit may have come between the two, and seen that a window is due.
-	if next = s.nextDue(now); !next.IsZero() {
+	next := s.nextDue(usual)
+	if next.Equal(usual) {
+		// A submit has come between, and may have seen that a window is due.
 		s.armed.Store(true)
 	}
 	return next
 }
 
-// nextDue is the earliest time at which a board with work may be written.
-func (s *Service) nextDue(now time.Time) (next time.Time) {
-	usual := s.after(now)
+// nextDue is the earliest time at which a board with work may be written, usual for those
+// that did not fail.
+func (s *Service) nextDue(usual time.Time) (next time.Time) {
 	for _, b := range s.boards.Load().sorted {
 		n, retryAt := b.waiting()
 		if n == 0 {
 			continue
 		}
-		at := usual
-		if retryAt.After(at) && !s.drain.hurried.Load() {
-			at = retryAt
-		}
-		if next.IsZero() || at.Before(next) {
-			next = at
+		if retryAt.After(usual) && !s.drain.hurried.Load() {
+			next = sooner(next, retryAt)
+		} else {
+			next = sooner(next, usual)
 		}
 	}
 	return next
+}
+
+// sooner is the earlier of two times; zero is never.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // after is when a window is due for what waits now.

@@ -1,0 +1,136 @@
+package board
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/shoalworks/shoal/clock"
+	"github.com/shoalworks/shoal/store"
+)
+
+// The pure rules, for tests of their own.
+var (
+	Add           = add
+	ParseDecimal  = parseDecimal
+	FloatScore    = floatScore
+	FormatDecimal = formatDecimal
+	Deal          = deal
+	Rotation      = rotation
+	RetryDelay    = retryDelay
+	BudgetOf      = budgetOf
+	Affects       = affects
+)
+
+// Limits of the rules.
+const (
+	LongestRetry = longestRetry
+	DrainPause   = drainPause
+	HurryEvery   = hurryEvery
+	MostSplits   = mostSplits
+	MostKeys     = mostKeys
+)
+
+// Coalesce is the rule of what waits.
+func Coalesce(rule store.Rule, order store.Order, waits, next int64, waitsAt, nextAt store.Stamp) (score int64, stamp store.Stamp, fits bool) {
+	v, fits := coalesce(rule, order, value{waits, waitsAt}, value{next, nextAt})
+	return v.score, v.stamp, fits
+}
+
+// Fate names what an answer to a batch of n values means.
+func Fate(n int, unknown bool, err error, sent bool, splits int) string {
+	c := batch{values: make([]pending, n), unknown: unknown}
+	switch fateOf(c, answer{err: err, sent: sent}, splits) {
+	case written:
+		return "written"
+	case refused:
+		return "refused"
+	case split:
+		return "split"
+	case failed:
+		return "failed"
+	case unsure:
+		return "unsure"
+	}
+	return "no fate"
+}
+
+// Host is what a service takes from its node.
+type Host struct {
+	ID      string
+	Boards  store.Boards
+	Clock   clock.Clock
+	Now     func() time.Time
+	Logger  *slog.Logger
+	Closing <-chan struct{}
+}
+
+// NewOn makes a service without a node.
+func NewOn(h Host, o *Options) (*Service, error) {
+	next := uint64(0)
+	return newService(host{
+		id: h.ID, source: h.ID + "/boards", boards: h.Boards, clock: clock.Or(h.Clock),
+		now: h.Now, logger: h.Logger, closing: h.Closing,
+		random: func() uint64 { next++; return next },
+	}, o)
+}
+
+// Queue is a queue by itself.
+type Queue struct{ q queue }
+
+// Waiting is what a queue gives out.
+type Waiting struct {
+	Key   string
+	Score int64
+	Since time.Duration
+	Tries int
+}
+
+// NewQueue makes a queue with a rule and a limit.
+func NewQueue(rule store.Rule, order store.Order, limit int64) *Queue {
+	return &Queue{queue{rule: rule, order: order, limit: limit}}
+}
+
+// Submit, Detach, GiveBack, Take, Depth and Oldest are the queue's own.
+func (q *Queue) Submit(key string, score int64, since time.Duration) error {
+	return q.q.submit("board", &submission{key: key, value: value{score: score}, since: since})
+}
+
+// Detach takes out up to n values.
+func (q *Queue) Detach(n int) []Waiting { return waiting(q.q.detach(n)) }
+
+// Take takes out the values of the keys.
+func (q *Queue) Take(keys ...string) []Waiting { return waiting(q.q.take(keys)) }
+
+// GiveBack puts values to the front.
+func (q *Queue) GiveBack(values []Waiting) {
+	back := make([]pending, len(values))
+	for i, v := range values {
+		back[i] = pending{value: value{score: v.Score}, key: v.Key, since: v.Since, tries: v.Tries}
+	}
+	q.q.giveBack(back)
+}
+
+// Depth is how many keys wait.
+func (q *Queue) Depth() int { return int(q.q.depth.Load()) }
+
+// Oldest is since when the oldest value waits.
+func (q *Queue) Oldest() (time.Duration, bool) {
+	_, since, ok := q.q.measure()
+	return since, ok
+}
+
+// Slots is how much memory the queue holds, in values.
+func (q *Queue) Slots() (n int) {
+	for i := range q.q.parts {
+		n += cap(q.q.parts[i].mu.slots)
+	}
+	return n
+}
+
+func waiting(values []pending) []Waiting {
+	out := make([]Waiting, len(values))
+	for i, v := range values {
+		out[i] = Waiting{v.key, v.score, v.since, v.tries}
+	}
+	return out
+}

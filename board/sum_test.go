@@ -1,0 +1,242 @@
+package board_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/shoalworks/shoal/board"
+	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/memstore"
+)
+
+func sumRig(t *testing.T) *rig {
+	t.Helper()
+	return start(t, &board.Options{Boards: boards{"Coins": {Rule: store.Sum}}})
+}
+
+// numbers are the batches of sums as they were sent, "N:key=score".
+func numbers(s *script) []string {
+	out := []string{}
+	for _, c := range s.did("merge") {
+		row := fmt.Sprintf("%d:", c.Batch.N)
+		for _, e := range c.Batch.Entries {
+			row += fmt.Sprintf(" %s=%d", e.Key, e.Score)
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+func TestSumsAddUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sumRig(t)
+		for _, n := range []int64{5, -2, 4} {
+			r.submit("Coins", "u1", n)
+		}
+		r.flush()
+		r.submit("Coins", "u1", 10)
+		r.flush()
+		want(t, "batches", numbers(r.store), []string{"1: u1=7", "2: u1=10"})
+		want(t, "what is stored", r.stored("Coins"), []string{"u1=17"})
+		for _, c := range r.store.did("merge") {
+			if c.Batch.Source != "n-1/boards" {
+				t.Fatalf("source %q", c.Batch.Source)
+			}
+		}
+	})
+}
+
+// Every answer of a scenario is lost in turn, in each way; the sums are those of the model.
+func TestSumsCountOnceWhateverAnswerIsLost(t *testing.T) {
+	for what, f := range map[string]fault{"not done": notDone, "applied, answer lost": lost, "vanished": vanish, "applied later": late} {
+		for strike := range 5 {
+			t.Run(fmt.Sprintf("%s, write %d", what, strike), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					r := sumRig(t)
+					seen := 0
+					r.store.setRule(func(c call) fault {
+						if c.Op != "merge" {
+							return fault{}
+						}
+						if seen++; seen == strike+1 {
+							return f
+						}
+						return fault{}
+					})
+					var u1, u2 int64
+					for i := range int64(4) {
+						r.submit("Coins", "u1", 1+i)
+						r.submit("Coins", "u2", 10*(1+i))
+						u1, u2 = u1+1+i, u2+10*(1+i)
+						time.Sleep(1500 * time.Millisecond)
+					}
+					time.Sleep(time.Minute)
+					r.store.land()
+					want(t, "what is stored", r.stored("Coins"), []string{fmt.Sprintf("u2=%d", u2), fmt.Sprintf("u1=%d", u1)})
+					want(t, "values that wait", r.Stats().Total.Queued+r.Stats().Total.InFlight, 0)
+				})
+			})
+		}
+	}
+}
+
+func TestUnknownSumIsSentVerbatimAndAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sumRig(t)
+		r.store.failNext("merge", late, notDone, vanish)
+		r.submit("Coins", "u1", 5)
+		r.flushFails()
+		r.submit("Coins", "u1", 3)
+		r.submit("Coins", "u2", 1)
+		r.flushFails()
+		r.flushFails()
+		want(t, "values whose outcome is unknown", r.Stats().Total.InFlight, 1)
+		r.flush()
+		r.store.land() // the first one arrives after the last
+		r.flush()
+		want(t, "batches", numbers(r.store), []string{"1: u1=5", "1: u1=5", "1: u1=5", "1: u1=5", "2: u1=3 u2=1"})
+		want(t, "what is stored", r.stored("Coins"), []string{"u1=8", "u2=1"})
+	})
+}
+
+// A late call that lands between two attempts is counted once, too.
+func TestUnknownSumThatLandsBetweenAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sumRig(t)
+		r.submit("Coins", "u1", 1)
+		r.flush()
+		r.store.failNext("merge", late)
+		r.submit("Coins", "u1", 5)
+		r.flushFails()
+		r.store.land()
+		r.flush()
+		want(t, "what is stored", r.stored("Coins"), []string{"u1=6"})
+	})
+}
+
+func TestFailedSumNeedsNoRoomBesideWhatIsNewer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sumRig(t)
+		r.store.failNext("merge", notDone)
+		r.submit("Coins", "u1", math.MaxInt64)
+		r.flushFails()
+		r.submit("Coins", "u1", -7) // together they fit, but only in this order or that
+		r.submit("Coins", "u1", 5)
+		r.flush()
+		r.flush()
+		want(t, "what is stored", r.stored("Coins"), []string{fmt.Sprintf("u1=%d", int64(math.MaxInt64-2))})
+	})
+}
+
+// case B13
+func TestSumThatOverflows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sumRig(t)
+		var refusals []board.Refusal
+		r.OnRefused(func(f board.Refusal) { refusals = append(refusals, f) })
+		r.submit("Coins", "u1", math.MaxInt64)
+		wantRefused(t, r.Submit("Coins", "u1", 1), "score", board.ErrOverflow)
+		r.submit("Coins", "u2", 1)
+		r.flush()
+		r.submit("Coins", "u1", 1) // the store has no room
+		r.submit("Coins", "u2", 1)
+		r.flush()
+		want(t, "what is stored", r.stored("Coins"), []string{fmt.Sprintf("u1=%d", int64(math.MaxInt64)), "u2=2"})
+		if len(refusals) != 1 || !errors.Is(refusals[0].Err, board.ErrOverflow) {
+			t.Fatalf("refusals: %+v", refusals)
+		}
+		want(t, "the value", refusals[0].Values, []store.Submission{{Key: "u1", Score: 1}})
+		total := r.Stats().Total
+		want(t, "numbers", []uint64{total.Submitted, total.Written, total.Refused}, []uint64{4, 3, 2})
+	})
+}
+
+// The board loses its memory, or is dropped, between two batches: numbers go on, so that
+// nothing newer is taken for old.
+func TestSumsAfterTheBoardIsGone(t *testing.T) {
+	for what, gone := range map[string]func(r *rig){
+		"memory lost": func(r *rig) { r.store.engine.Forget(memstore.Boards) },
+		"dropped":     func(r *rig) { _ = r.Drop(r.t.Context(), "Coins") },
+		"forgotten and defined again": func(r *rig) {
+			if err := errors.Join(r.Forget("Coins"), r.Define("Coins", board.Config{Rule: store.Sum})); err != nil {
+				r.t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := sumRig(t)
+				r.submit("Coins", "u1", 5)
+				r.flush()
+				gone(r)
+				have := int64(0)
+				if rows := r.stored("Coins"); len(rows) > 0 {
+					have = 5
+				}
+				for range 2 {
+					r.submit("Coins", "u1", 3)
+					r.flush()
+				}
+				want(t, "what is stored", r.stored("Coins"), []string{fmt.Sprintf("u1=%d", have+6)})
+				want(t, "batches", numbers(r.store), append([]string{"1: u1=5", "2: u1=3"}, numbers(r.store)[2:]...))
+			})
+		})
+	}
+}
+
+func TestMemoryLostBeforeAnUnknownSumIsSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sumRig(t)
+		r.submit("Coins", "u1", 1)
+		r.flush()
+		r.store.failNext("merge", lost)
+		r.submit("Coins", "u1", 5)
+		r.flushFails()
+		r.store.engine.Forget(memstore.Boards)
+		r.flush()
+		want(t, "what is stored", r.stored("Coins"), []string{"u1=5"})
+		want(t, "merges", numbers(r.store), []string{"1: u1=1", "2: u1=5", "2: u1=5", "2: u1=5"})
+	})
+}
+
+func TestUnknownSumIsGivenUpAsUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, &board.Options{MaxWriteAttempts: 3, Boards: boards{"Coins": {Rule: store.Sum}}})
+		var refusals []board.Refusal
+		r.OnRefused(func(f board.Refusal) { refusals = append(refusals, f) })
+		r.store.failNext("merge", late, notDone, notDone)
+		r.submit("Coins", "u1", 5)
+		for range 3 {
+			r.flushFails()
+		}
+		if len(refusals) != 1 || !refusals[0].Unknown || !errors.Is(refusals[0].Err, board.ErrAttempts) {
+			t.Fatalf("refusals: %+v", refusals)
+		}
+		r.submit("Coins", "u1", 3)
+		r.flush()
+		r.store.land() // too late: a newer batch has landed
+		want(t, "what is stored", r.stored("Coins"), []string{"u1=3"})
+	})
+}
+
+func TestUnknownSumOfASealedBoard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sumRig(t)
+		var refusals []board.Refusal
+		r.OnRefused(func(f board.Refusal) { refusals = append(refusals, f) })
+		r.store.failNext("merge", lost)
+		r.submit("Coins", "u1", 5)
+		r.flushFails()
+		if _, err := r.Seal(t.Context(), "Coins"); err != nil {
+			t.Fatal(err)
+		}
+		r.flush()
+		if len(refusals) != 1 || !refusals[0].Unknown || !errors.Is(refusals[0].Err, store.ErrSealed) {
+			t.Fatalf("refusals: %+v", refusals)
+		}
+	})
+}
