@@ -47,6 +47,7 @@ func (c *closer) step(ctx context.Context, now time.Time) (next time.Time, err e
 		}
 		c.sooner(c.afterGrace(now))
 	}
+	s.announceAll(ctx)
 	more, sweepErr := s.sweep(ctx)
 	inspectErr := s.inspect(ctx)
 	if more || out.more {
@@ -196,7 +197,8 @@ func (s *Service) closeOne(ctx context.Context, k int64) (Closed, error) {
 		if err != nil {
 			return Closed{}, err
 		}
-		s.learn(res, here)
+		s.shelf.put(res)
+		s.announce(res, here)
 		if here {
 			s.log.InfoContext(ctx, "season closed", "season", res.Season, "unplayed", res.Unplayed)
 			s.signClose(ctx, res)
@@ -308,6 +310,27 @@ func (s *Service) create(ctx context.Context, res *Result) (stored *Result, here
 	}
 	stored, err = decodeResult(rec.Value)
 	return stored, rec.Version == put.Version, err
+}
+
+// announce tells the game of a close, once.
+func (s *Service) announce(res *Result, here bool) {
+	if s.shelf.announced(res.K) && s.deps.OnClosed != nil {
+		s.deps.OnClosed(Closed{K: res.K, ID: res.Season, Here: here}, res)
+	}
+}
+
+// announceAll tells the game of seasons that other nodes have closed.
+func (s *Service) announceAll(ctx context.Context) {
+	ks := s.shelf.unheard(closePerPass)
+	found, err := s.results(ctx, ks)
+	if err != nil {
+		return // the next step comes back to them
+	}
+	for _, k := range ks {
+		if res := found[k]; res != nil {
+			s.announce(res, false)
+		}
+	}
 }
 
 // signClose notes who closed the season when, for operators. Best effort.

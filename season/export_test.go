@@ -129,3 +129,11 @@ type OutboxValue struct {
 	Key   string
 	Value int64
 }
+
+// SessionOf is the open session of a key, or nil.
+func (s *Service) SessionOf(key string) Session {
+	if p := s.players.byKey(key); p != nil {
+		return p.session
+	}
+	return nil
+}

@@ -75,18 +75,8 @@ func (s *Service) take(k int64, rec store.Record) (*Result, error) {
 	if res.K != k {
 		return nil, fmt.Errorf("season: read %s: it is the result of season %d", rec.Key, res.K)
 	}
-	s.learn(res, false)
+	s.shelf.put(res)
 	return res, nil
-}
-
-// learn keeps a result and tells the game of it, once.
-func (s *Service) learn(res *Result, here bool) {
-	if !s.shelf.put(res) {
-		return
-	}
-	if s.deps.OnClosed != nil {
-		s.deps.OnClosed(Closed{K: res.K, ID: res.Season, Here: here}, res)
-	}
 }
 
 // Result is the result of a closed season by its id, from memory after the first read. A text

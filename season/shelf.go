@@ -35,6 +35,9 @@ type shelf struct {
 		through  int64 // every season from first to here is closed
 		early    map[int64]bool
 		progress uint64 // grows whenever another season is known to be closed
+
+		heardAll int64          // the game has heard of every close up to here
+		heard    map[int64]bool // and of these
 	}
 }
 
@@ -48,6 +51,7 @@ func newShelf(limit int) *shelf {
 	sh.mu.results = make(map[int64]*shelved)
 	sh.mu.absent = make(map[int64]time.Time)
 	sh.mu.early = make(map[int64]bool)
+	sh.mu.heard = make(map[int64]bool)
 	sh.mu.through = -1
 	sh.mu.progress = 1
 	return sh
@@ -66,8 +70,8 @@ func (sh *shelf) get(k int64) (*Result, bool) {
 	return e.result, true
 }
 
-// put keeps a result and tells whether the season was not known to be closed.
-func (sh *shelf) put(r *Result) (news bool) {
+// put keeps a result: its season is closed.
+func (sh *shelf) put(r *Result) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	sh.mu.used++
@@ -77,13 +81,12 @@ func (sh *shelf) put(r *Result) (news bool) {
 		sh.evictLocked()
 	}
 	if sh.closedLocked(r.K) {
-		return false
+		return
 	}
 	if len(sh.mu.early) < maxEarly {
 		sh.mu.early[r.K] = true
 	}
 	sh.mu.progress++
-	return true
 }
 
 func (sh *shelf) evictLocked() {
@@ -139,6 +142,9 @@ type progress struct {
 func (sh *shelf) know(p progress, now time.Time) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
+	if !sh.mu.known {
+		sh.mu.heardAll = p.through
+	}
 	sh.mu.known, sh.mu.readAt = true, now
 	sh.mu.started, sh.mu.first = p.started, p.first
 	if p.through > sh.mu.through {
@@ -165,4 +171,33 @@ func (sh *shelf) news() uint64 {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	return sh.mu.progress
+}
+
+// announced notes that the game hears of a season's close; false when it has.
+func (sh *shelf) announced(k int64) bool {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if sh.mu.heard[k] || k <= sh.mu.heardAll {
+		return false
+	}
+	sh.mu.heard[k] = true
+	return true
+}
+
+// unheard lists seasons up to closedThrough that the game has not heard of, a few at a time.
+// What was closed before the node first looked is not news.
+func (sh *shelf) unheard(limit int) (ks []int64) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	for k := sh.mu.heardAll + 1; k <= sh.mu.through && len(ks) < limit; k++ {
+		if !sh.mu.heard[k] {
+			ks = append(ks, k)
+			continue
+		}
+		if k == sh.mu.heardAll+1 {
+			delete(sh.mu.heard, k)
+			sh.mu.heardAll = k
+		}
+	}
+	return ks
 }

@@ -1,0 +1,470 @@
+package season_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/shoalworks/shoal/season"
+	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/memstore"
+)
+
+// everybody plays the first season in every way that a profile can remember it: ada left,
+// bob is still in it, cyd has moved on and owes, dan has moved on and his board has answered.
+func everybody(t *testing.T, w *world, h *host) {
+	t.Helper()
+	for i, key := range []string{"ada", "bob", "cyd", "dan"} {
+		s := h.join(key)
+		for range 4 - i {
+			h.play(s, "catch", "coins")
+		}
+		h.window()
+		if key == "ada" {
+			h.leave(s)
+		}
+	}
+	w.until(time.Hour + time.Second)
+	dan := h.players("dan")
+	h.play(dan, "catch")
+	h.window()
+	h.play(h.players("cyd"), "catch")
+}
+
+// players is the open session of a key.
+func (h *host) players(key string) *session {
+	s := h.SessionOf(key)
+	if s == nil {
+		h.w.t.Fatalf("%s is not here", key)
+	}
+	return s.(*session)
+}
+
+var everybodysFish = []string{"ada:4", "bob:3", "cyd:2", "dan:1"}
+
+// saveAll saves every open session, as autosave does long before Grace is over.
+func (h *host) saveAll() {
+	for _, key := range []string{"bob", "cyd", "dan"} {
+		if err := h.players(key).save(); err != nil {
+			h.w.t.Fatal(err)
+		}
+	}
+}
+
+// M12: the boards lose their memory just before the close.
+func TestABoardThatLostItsMemoryIsRebuilt(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		everybody(t, w, h)
+		h.saveAll()
+		w.pastGrace(0)
+		w.engine.Forget(memstore.Boards)
+		closer := w.host("b", hostOptions{})
+		closer.closeDue()
+		closer.wantResult("C1S1", "Fish", everybodysFish...)
+		closer.wantResult("C1S1", "Coins", "ada:40", "bob:30", "cyd:20", "dan:10")
+		if w.profiles.scans() != 1 {
+			t.Fatalf("%d scans for two boards, want one", w.profiles.scans())
+		}
+		if len(h.refused()) > 0 {
+			t.Fatalf("refused %v", h.refused())
+		}
+	})
+}
+
+func TestAnUntouchedBoardIsNotRebuilt(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		everybody(t, w, h)
+		w.pastGrace(0)
+		h.closeDue()
+		h.wantResult("C1S1", "Fish", everybodysFish...)
+		if w.profiles.scans() != 0 {
+			t.Fatalf("%d scans", w.profiles.scans())
+		}
+	})
+}
+
+// Without profiles to rebuild from the close waits, and says why.
+func TestWithoutProfilesTheCloseWaits(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		everybody(t, w, h)
+		h.saveAll()
+		w.pastGrace(0)
+		w.engine.Forget(memstore.Boards)
+		blind, err := season.NewStill(h.node, "reef", w.cfg, season.Deps{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := blind.CloseDue(t.Context()); !errors.Is(err, season.ErrMemory) {
+			t.Fatalf("close: %v", err)
+		}
+		if st := blind.Status(); len(st.Waiting) != 1 || !strings.Contains(st.Waiting[0].Why, "lost its memory") {
+			t.Fatalf("%+v", st.Waiting)
+		}
+		if w.raw("season/reef/C1S1/result") != nil {
+			t.Fatal("there is a result")
+		}
+		h.closeDue()
+		h.wantResult("C1S1", "Fish", everybodysFish...)
+	})
+}
+
+// The memory goes at every call that a close makes, in turn; at some of them once more.
+func TestMemoryLostAtEveryStepOfTheClose(t *testing.T) {
+	for again := range 3 {
+		for n := 1; ; n++ {
+			calls := 0
+			bubble(t, func(t *testing.T, w *world) {
+				h := w.host("a", hostOptions{})
+				everybody(t, w, h)
+				h.saveAll()
+				w.pastGrace(0)
+				closer := w.host("b", hostOptions{})
+				closer.tap.set(func(string) fate {
+					calls++
+					if calls == n || again > 0 && calls == n+again*3 {
+						w.engine.Forget(memstore.Boards)
+					}
+					return pass
+				})
+				for range 6 {
+					if _, err := closer.CloseDue(t.Context()); err == nil {
+						break
+					}
+					time.Sleep(10 * time.Second)
+				}
+				closer.wantResult("C1S1", "Fish", everybodysFish...)
+				closer.wantResult("C1S1", "Coins", "ada:40", "bob:30", "cyd:20", "dan:10")
+			})
+			if calls < n {
+				break
+			}
+		}
+	}
+}
+
+// The closer dies at every call of a close that needs a rebuild; another one finishes.
+func TestARebuildThatIsCutShortIsDoneAgain(t *testing.T) {
+	for _, f := range []fate{refuse, lose, applied} {
+		for n := 1; ; n++ {
+			calls := 0
+			bubble(t, func(t *testing.T, w *world) {
+				h := w.host("a", hostOptions{})
+				everybody(t, w, h)
+				h.saveAll()
+				w.pastGrace(0)
+				w.engine.Forget(memstore.Boards)
+				dies := w.host("b", hostOptions{})
+				dies.tap.set(cutAt(n, f, &calls))
+				_, _ = dies.CloseDue(t.Context())
+				dies.tap.set(func(string) fate { return refuse })
+				other := w.host("c", hostOptions{})
+				other.closeDue()
+				other.wantResult("C1S1", "Fish", everybodysFish...)
+				other.wantResult("C1S1", "Coins", "ada:40", "bob:30", "cyd:20", "dan:10")
+			})
+			if calls < n {
+				break
+			}
+		}
+	}
+}
+
+// cutAt lets n-1 calls pass, gives the n-th its fate, and refuses every later one.
+func cutAt(n int, f fate, calls *int) func(string) fate {
+	return func(string) fate {
+		*calls++
+		switch {
+		case *calls < n:
+			return pass
+		case *calls == n:
+			return f
+		}
+		return refuse
+	}
+}
+
+// The profiles cannot be read to the end: nothing is vouched for.
+func TestAnInterruptedScanIsNoRebuild(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		everybody(t, w, h)
+		h.saveAll()
+		w.pastGrace(0)
+		w.engine.Forget(memstore.Boards)
+		broken := errors.New("broken")
+		b, err := season.NewStill(h.node, "reef", w.cfg, season.Deps{Profiles: scan(func(ctx context.Context, fn func(season.Profile) error) error {
+			_ = w.profiles.Scan(ctx, func(p season.Profile) error {
+				if p.Key > "ada" {
+					return broken
+				}
+				return fn(p)
+			})
+			return broken
+		})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.CloseDue(t.Context()); !errors.Is(err, broken) {
+			t.Fatalf("close: %v", err)
+		}
+		if w.raw("season/reef/C1S1/result") != nil {
+			t.Fatal("there is a result")
+		}
+		h.closeDue()
+		h.wantResult("C1S1", "Fish", everybodysFish...)
+	})
+}
+
+type scan func(context.Context, func(season.Profile) error) error
+
+func (s scan) Scan(ctx context.Context, fn func(season.Profile) error) error { return s(ctx, fn) }
+
+// Several nodes rebuild, seal and close at once, the memory goes again and again, and every
+// fourth answer is a lie: when it ends, the result is what was played, and there is one.
+func TestRebuildsRaceAndTheResultIsRight(t *testing.T) {
+	var rebuilt atomic.Int64
+	for seed := range uint64(60) {
+		bubble(t, func(t *testing.T, w *world) {
+			h := w.host("a", hostOptions{})
+			everybody(t, w, h)
+			h.saveAll()
+			w.pastGrace(0)
+			w.engine.Forget(memstore.Boards)
+			rnd := rand.New(rand.NewPCG(seed, 1))
+			var mu sync.Mutex
+			losses := 4
+			var wg sync.WaitGroup
+			for i := range 4 {
+				c := w.host(fmt.Sprint("n", i), hostOptions{})
+				faults := randomFaults(seed*10+uint64(i), 0.1)
+				c.tap.set(func(call string) fate {
+					mu.Lock()
+					lose := losses > 0 && rnd.IntN(25) == 0
+					wait := time.Duration(rnd.IntN(20)) * time.Millisecond
+					if lose {
+						losses--
+					}
+					mu.Unlock()
+					time.Sleep(wait)
+					if lose {
+						w.engine.Forget(memstore.Boards)
+					}
+					return faults(call)
+				})
+				wg.Go(func() {
+					for range 40 {
+						if _, err := c.CloseDue(t.Context()); err == nil {
+							break
+						}
+						time.Sleep(time.Second)
+					}
+				})
+			}
+			wg.Wait()
+			h.closeDue()
+			h.wantResult("C1S1", "Fish", everybodysFish...)
+			h.wantResult("C1S1", "Coins", "ada:40", "bob:30", "cyd:20", "dan:10")
+			rebuilt.Add(int64(w.profiles.scans()))
+		})
+	}
+	if rebuilt.Load() < 60 {
+		t.Fatalf("only %d rebuilds in 60 runs: the test does not test", rebuilt.Load())
+	}
+}
+
+// The memory goes while the season runs: the players see a full board again, those who have
+// left included, and the close rebuilds it once more.
+func TestABoardOfTheRunningSeasonIsRefilled(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		gone := h.join("gone")
+		h.play(gone, "catch", "catch", "catch")
+		h.leaveStill(gone)
+		here := h.join("here")
+		h.play(here, "catch")
+		h.window()
+		other := w.host("b", hostOptions{})
+		idle := other.join("idle")
+		other.play(idle, "catch", "catch")
+		other.window()
+
+		w.engine.Forget(memstore.Boards)
+		if _, err := h.Top(t.Context(), "Fish", 5); !errors.Is(err, season.ErrMemory) {
+			t.Fatalf("before anybody has noticed: %v, want ErrMemory", err)
+		}
+		h.play(here, "catch")
+		h.window() // notices
+		if err := h.Inspect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := h.top("Fish"); !slices.Equal(got, []string{"gone:3", "here:2", "idle:2"}) {
+			t.Fatalf("after the refill: %v", got)
+		}
+		if err := other.Inspect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if w.profiles.scans() != 1 {
+			t.Fatalf("%d scans, want one claimed by one node", w.profiles.scans())
+		}
+		other.play(idle, "catch")
+		other.window()
+		if got := h.top("Fish"); !slices.Equal(got, []string{"gone:3", "idle:3", "here:2"}) {
+			t.Fatalf("the season goes on: %v", got)
+		}
+		w.pastGrace(0)
+		h.closeDue()
+		h.wantResult("C1S1", "Fish", "gone:3", "idle:3", "here:2")
+	})
+}
+
+// Every node sends its sessions' values again when it sees that a board was born anew, also
+// when it neither writes nor refills.
+func TestEveryNodeResendsWhenABoardForgot(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		a, b := w.host("a", hostOptions{}), w.host("b", hostOptions{})
+		onA, onB := a.join("onA"), b.join("onB")
+		a.play(onA, "catch")
+		b.play(onB, "catch")
+		a.window()
+		b.window()
+		w.engine.Forget(memstore.Boards)
+		// a has no profiles to scan in this run: the boards come back from the sessions alone.
+		a.play(onA, "catch")
+		a.window()
+		if got := a.top("Fish"); !slices.Equal(got, []string{"onA:2"}) {
+			t.Fatalf("%v", got)
+		}
+		w.profiles.put("onB", parse(t, `{}`), time.Now()) // so that a refill would not find it
+		onB.epoch = 0
+		if err := b.Inspect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.play(onB, "catch")
+		b.window()
+		if got := a.top("Fish"); !slices.Equal(got, []string{"onA:2", "onB:2"}) {
+			t.Fatalf("%v", got)
+		}
+	})
+}
+
+// A board is created, and the node dies before the register names it; or the register names
+// it, and the board is gone before anything was written.
+func TestOpeningIsCutAtEveryStep(t *testing.T) {
+	for _, forget := range []bool{false, true} {
+		for _, f := range []fate{refuse, lose, applied} {
+			for n := 1; ; n++ {
+				calls := 0
+				bubble(t, func(t *testing.T, w *world) {
+					dies := w.host("a", hostOptions{})
+					s := dies.join("ada")
+					dies.play(s, "catch", "coins")
+					dies.tap.set(cutAt(n, f, &calls))
+					_ = dies.Window(t.Context())
+					dies.tap.set(func(string) fate { return refuse })
+					if err := s.save(); err != nil {
+						t.Fatal(err)
+					}
+					s.crash()
+					if forget {
+						w.engine.Forget(memstore.Boards)
+					}
+					b := w.host("b", hostOptions{})
+					bob := b.join("bob")
+					b.play(bob, "catch")
+					b.window()
+					w.pastGrace(0)
+					b.closeDue()
+					r, err := b.Result(t.Context(), "C1S1")
+					if err != nil {
+						t.Fatal(err)
+					}
+					got := standings(r, "Fish")
+					// ada's value counts whenever a board had answered for it.
+					if !slices.Contains(got, "bob:1") || calls < n && !slices.Contains(got, "ada:1") {
+						t.Fatalf("cut at %d with fate %d: %v", n, f, got)
+					}
+				})
+				if calls < n {
+					break
+				}
+			}
+		}
+	}
+}
+
+// An acknowledged value is never lost, wherever the memory goes while two nodes open, write
+// and close.
+func TestNothingAcknowledgedIsLostWithTheMemory(t *testing.T) {
+	for seed := range uint64(60) {
+		bubble(t, func(t *testing.T, w *world) {
+			rnd := rand.New(rand.NewPCG(seed, 2))
+			var mu sync.Mutex
+			var stop atomic.Bool
+			chaos := func(string) fate {
+				mu.Lock()
+				defer mu.Unlock()
+				if !stop.Load() && rnd.IntN(12) == 0 {
+					w.engine.Forget(memstore.Boards)
+				}
+				return pass
+			}
+			a, b := w.host("a", hostOptions{}), w.host("b", hostOptions{})
+			a.tap.set(chaos)
+			b.tap.set(chaos)
+			ada, bob := a.join("ada"), b.join("bob")
+			for range 5 {
+				a.play(ada, "catch")
+				b.play(bob, "catch", "catch")
+				_ = a.Window(t.Context())
+				_ = b.Window(t.Context())
+				time.Sleep(time.Minute)
+			}
+			stop.Store(true)
+			a.window()
+			b.window()
+			if err := errors.Join(ada.save(), bob.save()); err != nil {
+				t.Fatal(err)
+			}
+			w.pastGrace(0)
+			a.closeDue()
+			a.wantResult("C1S1", "Fish", "bob:10", "ada:5")
+		})
+	}
+}
+
+// A board that is sealed in a life that the register does not name: nothing is guessed.
+func TestASealedStrangerIsReportedAndNotUsed(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		everybody(t, w, h)
+		h.saveAll()
+		w.pastGrace(0)
+		w.engine.Forget(memstore.Boards)
+		boards := w.engine.Boards()
+		key := season.BoardKey("reef", "Fish", "C1S1")
+		if _, err := boards.Create(t.Context(), key, store.BoardSpec{Order: store.Descending, Generation: "stranger"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := boards.Seal(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.CloseDue(t.Context()); !errors.Is(err, season.ErrMemory) || !strings.Contains(err.Error(), "drop the board") {
+			t.Fatalf("close: %v", err)
+		}
+		if err := boards.Drop(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		h.closeDue()
+		h.wantResult("C1S1", "Fish", everybodysFish...)
+	})
+}
