@@ -82,16 +82,20 @@ type closeRecord struct {
 	Time time.Time `json:"time"` // fleet time
 }
 
-// begin answers the stored progress, from memory when it was read recently, and records the
-// set's first season when there is none yet.
+// begin answers the progress as last read: first never changes, and closedThrough, which only
+// grows, is read again by every pass. The first caller reads it, and records the set's first
+// season when there is none yet; the others wait for that one.
 func (s *Service) begin(ctx context.Context) (progress, error) {
-	p, fresh := s.shelf.stored(s.clock.Now())
-	if fresh && p.started {
+	if p := s.shelf.stored(); p.started {
 		return p, nil
 	}
-	p, err := s.readProgress(ctx)
-	if err != nil || p.started {
-		return p, err
+	release, err := s.look(ctx)
+	if err != nil {
+		return progress{}, err
+	}
+	defer release()
+	if p := s.shelf.stored(); p.started {
+		return p, nil
 	}
 	k := s.season()
 	_, err = s.amend(ctx, firstKey(s.set), func(now []byte) ([]byte, error) {
@@ -128,7 +132,7 @@ func (s *Service) readProgress(ctx context.Context) (progress, error) {
 		}
 		p.through = max(p.through, closed.Through)
 	}
-	s.shelf.know(p, s.clock.Now())
+	s.shelf.know(p)
 	return p, nil
 }
 

@@ -392,4 +392,3 @@ func profileOf2KB(t interface {
 	}
 	return v
 }
-

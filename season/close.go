@@ -163,7 +163,7 @@ func (s *Service) closeUntil(ctx context.Context, prog progress, now time.Time) 
 		if err := s.moveThrough(ctx, through); err != nil {
 			errs = append(errs, err)
 		} else {
-			s.shelf.know(progress{started: true, first: prog.first, through: through}, s.clock.Now())
+			s.shelf.know(progress{started: true, first: prog.first, through: through})
 		}
 	}
 	return out, errors.Join(errs...)

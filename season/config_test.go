@@ -121,7 +121,9 @@ func TestValidateNamesEverythingThatIsWrong(t *testing.T) {
 		change func(*season.Config)
 		want   []string
 	}{
-		"times": {func(c *season.Config) { c.Grace, c.FlushEvery, c.CacheFor, c.FirstClose = 30*time.Second, 30*time.Second, -1, -1 }, []string{
+		"times": {func(c *season.Config) {
+			c.Grace, c.FlushEvery, c.CacheFor, c.FirstClose = 30*time.Second, 30*time.Second, -1, -1
+		}, []string{
 			"grace: more than flushEvery", "cacheFor: more than 0", "firstClose: more than 0",
 		}},
 		"calendar": {func(c *season.Config) { c.Length, c.PerCycle = time.Millisecond, -1 }, []string{"length: at least 1s", "perCycle: at least 1"}},

@@ -55,7 +55,9 @@ func (r Rules) Advance(data doc.Value, k int64) (doc.Value, []string, error) {
 }
 
 // View reads a profile.
-func (r Rules) View(data doc.Value, k, created int64) (Block, error) { return r.r.view(data, k, created) }
+func (r Rules) View(data doc.Value, k, created int64) (Block, error) {
+	return r.r.view(data, k, created)
+}
 
 // Grant applies results to a profile.
 func (r Rules) Grant(data doc.Value, key string, created, first int64, results []*Result, settled map[int64]doc.Value) (doc.Value, []Title, error) {

@@ -18,12 +18,11 @@ func (s *Service) results(ctx context.Context, ks []int64) (map[int64]*Result, e
 	if len(missing) == 0 {
 		return out, nil
 	}
-	select {
-	case s.shelf.looking <- struct{}{}:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("season: read results of %s: %w", s.set, context.Cause(ctx))
+	release, err := s.look(ctx)
+	if err != nil {
+		return nil, err
 	}
-	defer func() { <-s.shelf.looking }()
+	defer release()
 	if out, missing = s.shelved(ks); len(missing) == 0 {
 		return out, nil
 	}
@@ -45,6 +44,16 @@ func (s *Service) results(ctx context.Context, ks []int64) (map[int64]*Result, e
 		}
 	}
 	return out, nil
+}
+
+// look waits for its turn to read what others wait for too.
+func (s *Service) look(ctx context.Context) (release func(), err error) {
+	select {
+	case s.shelf.looking <- struct{}{}:
+		return func() { <-s.shelf.looking }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("season: read results of %s: %w", s.set, context.Cause(ctx))
+	}
 }
 
 // shelved splits seasons into what memory answers for and what has to be read. Of a season

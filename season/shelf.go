@@ -10,17 +10,16 @@ import (
 const MaxResults = 256
 
 const (
-	maxAbsent   = 4096             // seasons remembered as not closed yet
-	maxEarly    = 4096             // closed seasons above closedThrough
-	absentFor   = 30 * time.Second // how long "no result yet" is believed
-	progressFor = 30 * time.Second // how long first and closedThrough are believed
+	maxAbsent = 4096             // seasons remembered as not closed yet
+	maxEarly  = 4096             // closed seasons above closedThrough
+	absentFor = 30 * time.Second // how long "no result yet" is believed
 )
 
 // shelf is what a node knows of closed seasons. Results never change, so they are kept as
 // long as there is room.
 type shelf struct {
 	limit   int
-	looking chan struct{} // holds a token while results are being read: one read serves all
+	looking chan struct{} // holds a token while the store is being read: one read serves all
 
 	mu struct {
 		sync.Mutex
@@ -28,8 +27,7 @@ type shelf struct {
 		used    uint64
 		absent  map[int64]time.Time // when a look found no result
 
-		known    bool // progress has been read
-		readAt   time.Time
+		known    bool  // progress has been read
 		started  bool  // the set has a first season
 		first    int64 // the season of the set's first record
 		through  int64 // every season from first to here is closed
@@ -139,14 +137,16 @@ type progress struct {
 }
 
 // know keeps what was read of first and closedThrough. Neither ever goes back.
-func (sh *shelf) know(p progress, now time.Time) {
+func (sh *shelf) know(p progress) {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if !sh.mu.known {
 		sh.mu.heardAll = p.through
 	}
-	sh.mu.known, sh.mu.readAt = true, now
-	sh.mu.started, sh.mu.first = p.started, p.first
+	sh.mu.known = true
+	if p.started { // a read that is overtaken by a later one takes nothing back
+		sh.mu.started, sh.mu.first = true, p.first
+	}
 	if p.through > sh.mu.through {
 		sh.mu.through = p.through
 		sh.mu.progress++
@@ -158,12 +158,11 @@ func (sh *shelf) know(p progress, now time.Time) {
 	}
 }
 
-// stored is what is known of first and closedThrough; fresh when it was read recently.
-func (sh *shelf) stored(now time.Time) (p progress, fresh bool) {
+// stored is what is known of first and closedThrough.
+func (sh *shelf) stored() progress {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	p = progress{sh.mu.started, sh.mu.first, max(sh.mu.through, sh.mu.first-1)}
-	return p, sh.mu.known && now.Sub(sh.mu.readAt) < progressFor
+	return progress{sh.mu.started, sh.mu.first, max(sh.mu.through, sh.mu.first-1)}
 }
 
 // news counts how often another season became known as closed.

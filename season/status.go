@@ -86,7 +86,7 @@ type Status struct {
 func (s *Service) Status() Status {
 	now, fresh := s.n.FleetTime()
 	local := s.clock.Now()
-	p, _ := s.shelf.stored(local)
+	p := s.shelf.stored()
 	return Status{
 		Set: s.set, Current: s.cfg.Info(now), Started: p.started, First: p.first, Through: p.through,
 		Waiting: s.waits.list(), Fresh: fresh, ClockDifference: local.Round(0).Sub(now.Round(0)),
