@@ -61,8 +61,7 @@ func slowReceiver(t *testing.T, h Harness[store.Bus]) {
 	})
 	subscribe(t, handles[0], "topic", quick.receive)
 	subscribe(t, handles[len(handles)-1], "other", other.receive)
-	send(t, handles[0], "topic", "first", quick)
-	<-entered
+	enter(t, handles[0], "topic", entered)
 	for i := range 5000 {
 		ok(t, "Publish", handles[0].Publish(t.Context(), "topic", fmt.Append(nil, "message ", i)))
 	}
@@ -125,6 +124,7 @@ func receiverCloses(t *testing.T, h Harness[store.Bus]) {
 		s := subscribe(t, b, topic, func([]byte) {
 			calls.Add(1)
 			self := <-mine
+			mine <- self
 			self.Close()
 			self.Close()
 			done <- struct{}{}
