@@ -110,6 +110,25 @@ func TestDiffOfLongStrangersFallsBack(t *testing.T) {
 		t.Fatalf("applied: %v", err)
 	}
 	check(t, got)
+
+	// A hundred insertions are found as such; two hundred are not worth the search.
+	for inserted, most := range map[int]int{100: 100, 200: 3300} {
+		var c []any
+		for i, item := range a {
+			if i%(len(a)/inserted) == 0 {
+				c = append(c, "new")
+			}
+			c = append(c, item)
+		}
+		z := doc.Must(c)
+		edits := doc.Diff(x, z)
+		if len(edits) > most || inserted == 200 && len(edits) < 1000 {
+			t.Errorf("%d insertions are %d edits", inserted, len(edits))
+		}
+		if got, err := doc.ApplyEdits(x, edits); err != nil || !got.Equal(z) {
+			t.Errorf("%d insertions: %v", inserted, err)
+		}
+	}
 }
 
 // The difference of two values applied to the first is the second, on unrelated

@@ -79,7 +79,7 @@ func (o *owner) splice(now Value, index, remove int, items Value) (Value, error)
 	if now.kind != KindList || items.kind != KindList {
 		return Value{}, fmt.Errorf("%w: %s", ErrWrongType, now.kind)
 	}
-	if index < 0 || remove < 0 || index > now.Len() || remove > now.Len()-index {
+	if index < 0 || remove < 0 || remove > now.Len()-index {
 		return Value{}, fmt.Errorf("%w: %d and %d more of a list of %d", ErrIndex, index, remove, now.Len())
 	}
 	return o.spliceIndex(now, index, remove, appendItems(nil, items, 0, items.Len())), nil

@@ -8,6 +8,10 @@ func Check(v Value) error {
 	if got := len(v.Encode()); got != v.Size() {
 		return fmt.Errorf("size %d, but %d bytes: %s", v.Size(), got, v)
 	}
+	return v.check()
+}
+
+func (v Value) check() error {
 	if v.kind < KindList || v.root() == nil {
 		return nil
 	}
@@ -43,7 +47,7 @@ func (n *node) check(named bool) error {
 		}
 	}
 	for _, v := range n.vals {
-		if err := Check(v); err != nil {
+		if err := v.check(); err != nil {
 			return err
 		}
 	}
@@ -60,3 +64,30 @@ func Height(v Value) int {
 
 // MaxMarks is the limit of a trail.
 const MaxMarks = maxMarks
+
+// Nodes is how many nodes a value's own tree has.
+func Nodes(v Value) int { return v.root().nodes() }
+
+func (n *node) nodes() int {
+	if n == nil {
+		return 0
+	}
+	sum := 1
+	for _, kid := range n.kids {
+		sum += kid.nodes()
+	}
+	return sum
+}
+
+// Visited is how many items of two trees are looked at when they are compared.
+func Visited(a, b Value) int {
+	var x, y cursor
+	x.start(a.root())
+	y.start(b.root())
+	n := 0
+	for ; meet(&x, &y); n++ {
+		x.skip()
+		y.skip()
+	}
+	return n
+}

@@ -19,6 +19,7 @@ func TestGrowthNamesThePlace(t *testing.T) {
 		{`{"a":"","b":""}`, `{"a":"xxx","b":"xxx"}`, "", 6},
 		{`{"l":[1]}`, `{"l":[1,{"x":"yyyy"}]}`, "/l", 13},
 		{`{"a":{"b":"xxxxxxxx"}}`, `{"a":{"c":"xxxxxxxxxxxxxxxxxxxx"}}`, "/a/c", 22},
+		{`{"a":1,"b":1,"c":1}`, `{"b":11111,"c":11111}`, "/b", 4},
 		{`1`, `[1,2,3]`, "", 6},
 	} {
 		path, bytes := doc.Growth(parse(t, tc.before), parse(t, tc.after))

@@ -15,7 +15,7 @@ import (
 func TestLargeDocuments(t *testing.T) { rapid.Check(t, largeDocuments) }
 
 func largeDocuments(t *rapid.T) {
-	n := rapid.SampledFrom([]int{33, 200, 1100}).Draw(t, "members")
+	n := rapid.SampledFrom([]int{33, 100, 200, 1100}).Draw(t, "members")
 	model := map[string]any{}
 	for i := range n {
 		model[memberName(i)] = map[string]any{"n": int64(i), "l": []any{int64(i), []any{}}}
@@ -29,7 +29,7 @@ func largeDocuments(t *rapid.T) {
 			t.Fatal(err)
 		}
 		for _, op := range ops {
-			next, err := modelApply(model, op)
+			next, err := modelDo(model, op)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,7 +99,31 @@ func TestRemovingStretches(t *testing.T) {
 	}
 	v := d.Value()
 	check(t, v)
-	if v.Len() != 200 || doc.Height(v) > 3 {
-		t.Fatalf("%d members in %d levels", v.Len(), doc.Height(v))
+	if v.Len() != 200 || doc.Height(v) > 3 || doc.Nodes(v) > 30 {
+		t.Fatalf("%d members in %d nodes and %d levels", v.Len(), doc.Nodes(v), doc.Height(v))
+	}
+	for i := range 180 {
+		if err := d.Apply(doc.Unset(doc.P(memberName(i * 100)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if v := d.Value(); v.Len() != 20 || doc.Nodes(v) > 3 {
+		t.Fatalf("%d members in %d nodes", v.Len(), doc.Nodes(v))
+	}
+}
+
+// What two values share is not looked at.
+func TestSharedPartsAreSteppedOver(t *testing.T) {
+	var items []doc.Value
+	for i := range 30000 {
+		items = append(items, doc.Int(int64(i)))
+	}
+	a := doc.List(items...)
+	b, err := doc.Apply(a, doc.Set("/15000", doc.Null()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := doc.Visited(a, b); n > 32 {
+		t.Errorf("%d items looked at for one that changed", n)
 	}
 }

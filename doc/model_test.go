@@ -165,8 +165,10 @@ func modelMerge(now, over map[string]any) map[string]any {
 }
 
 // modelApply applies one operation to a copy of v.
-func modelApply(v any, op doc.Op) (any, error) {
-	v = clone(v)
+func modelApply(v any, op doc.Op) (any, error) { return modelDo(clone(v), op) }
+
+// modelDo applies one operation to v itself; if it fails v is good for nothing.
+func modelDo(v any, op doc.Op) (any, error) {
 	segs, val := op.Path.Segments(), op.Value.Any()
 	depth := len(segs) + modelDepth(val)
 	if op.Kind == doc.OpInsert {
