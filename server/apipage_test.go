@@ -73,7 +73,7 @@ func reasonsIn(page string) string {
 	var b strings.Builder
 	b.WriteString("\n| `reason` | `code` | HTTP | `outcome` | what to do |\n|---|---|---|---|---|\n")
 	for _, r := range server.Rulings() {
-		fmt.Fprintf(&b, "| `%s` | `%s` | %d | `%s` | %s |\n", r.Reason, r.Code, r.Status, r.Outcome, r.Advice)
+		fmt.Fprintf(&b, "| `%s` | `%s` | %d | `%s` | %s |\n", r.Reason, r.Code, r.Status, r.Outcome, strings.ReplaceAll(r.Advice, "<", "&lt;"))
 	}
 	b.WriteString("\n")
 	return before + begin + b.String() + end + after

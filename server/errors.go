@@ -126,11 +126,8 @@ func (t table) wire(err error, c *call) *connect.Error {
 	if c != nil {
 		c.status, c.reason, c.err = r.status, f.reason, err
 	}
-	if f.reason == protocol {
-		var own *connect.Error
-		if errors.As(err, &own) {
-			return own
-		}
+	if own := (*connect.Error)(nil); f.reason == protocol && errors.As(err, &own) {
+		r.code = own.Code() // Connect's own refusal
 	}
 	d := &shoalv1.ErrorDetail{Reason: string(f.reason), Outcome: proto.String(cmp.Or(f.outcome, r.outcome)), Advice: proto.String(r.advice)}
 	if f.field != "" {

@@ -200,16 +200,16 @@ func (s *Server) bounded(ctx context.Context, procedure string) (context.Context
 	if procedure != shoalv1connect.ProfileServiceLoadProcedure {
 		return clock.WithTimeout(ctx, s.clock, s.limits.CallTimeout)
 	}
-	ctx, cancelCause := context.WithCancelCause(ctx)
+	open, cancelCause := context.WithCancelCause(ctx)
 	go func() {
 		select {
 		case <-s.closing.begun:
 			cancelCause(errClosing)
-		case <-ctx.Done():
+		case <-open.Done():
 		}
 	}()
-	ctx, cancel := clock.WithTimeout(ctx, s.clock, s.limits.LoadTimeout)
-	return ctx, func() {
+	limited, cancel := clock.WithTimeout(open, s.clock, s.limits.LoadTimeout)
+	return limited, func() {
 		cancel()
 		cancelCause(context.Canceled)
 	}

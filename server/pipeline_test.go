@@ -44,7 +44,7 @@ func TestWhatIsNoCall(t *testing.T) {
 	}{
 		{"GET", "/", "", "", 404, `nothing is at /;`},
 		{"POST", "/shoal.v1.PlayerService/Get", "application/json", "{}", 404, "unknown_path"},
-		{"POST", "/shoal.v1.NodeService/Stats", "application/json", "{}", 501, "not registered"},
+		{"POST", "/shoal.v1.NodeService/Stats", "application/json", "{}", 404, "there is no call /shoal.v1.NodeService/Stats"},
 		{"GET", "/shoal.v1.NodeService/Status", "", "", 405, "encoding=json and message={...}"},
 		{"GET", "/shoal.v1.NodeService/Status?encoding=json", "", "", 405, "bad_method"},
 		{"GET", "/shoal.v1.NodeService/Status?encoding=xml&message=x", "", "", 405, "bad_method"},

@@ -2,11 +2,9 @@ package server_test
 
 import (
 	"context"
-	"net/http"
 	"strings"
 	"testing"
-
-	"google.golang.org/protobuf/proto"
+	"time"
 
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/profile"
@@ -237,31 +235,30 @@ func TestSessionsMoveBetweenDaemons(t *testing.T) {
 	a.call("ProfileService/Get", ann).is(t, "/openHere", "false", "/holder", `"`+b.node.ID()+`"`, "/profile/data/coins", "7")
 }
 
-// stubborn is a holder elsewhere that does not let go until the test ends.
-func stubborn(t *testing.T, engine *memstore.Engine) {
+// stubborn is a holder elsewhere that does not let go until the test ends; asked is closed
+// when it has been asked to.
+func stubborn(t *testing.T, engine *memstore.Engine) (asked <-chan struct{}) {
 	t.Helper()
-	h := startDaemon(t, setup{engine: engine})
-	letGo := make(chan struct{})
+	h := startDaemon(t, setup{engine: engine, set: profile.Options{HookTimeout: time.Minute}})
+	letGo, heard := make(chan struct{}), make(chan struct{})
 	t.Cleanup(func() { close(letGo) })
-	h.set.OnLeave(func(context.Context, *profile.Session) { <-letGo })
+	h.set.OnLeave(func(context.Context, *profile.Session) {
+		close(heard)
+		<-letGo
+	})
 	h.call("ProfileService/Load", ann).is(t)
+	return heard
 }
 
 // A load that waits ends when the server closes: the session would be released at once.
 func TestWaitingLoadsEndWhenTheServerCloses(t *testing.T) {
 	engine := memstore.New(nil)
-	stubborn(t, engine)
+	asked := stubborn(t, engine)
 	d := startDaemon(t, setup{engine: engine, config: func(c *server.Config) { c.Limits.Loads = 1 }})
 	got := make(chan answer, 1)
 	go func() { got <- d.call("ProfileService/Load", `{"set":"players","key":"ann","policy":"wait"}`) }()
-	for { // until the first load has the only place
-		second := d.call("ProfileService/Load", `{"set":"players","key":"bob","wait":"0.001s"}`)
-		if second.status == http.StatusServiceUnavailable {
-			second.refused(t, 503, "unavailable", "overloaded", "1 calls of this kind")
-			break
-		}
-		d.call("ProfileService/Release", `{"set":"players","key":"bob"}`)
-	}
+	<-asked
+	d.call("ProfileService/Load", `{"set":"players","key":"bob"}`).refused(t, 503, "unavailable", "overloaded", "1 calls of this kind")
 	// Other calls have places of their own.
 	d.call("ProfileService/Get", ann).is(t, "/openHere", "false")
 	if err := d.server.Close(context.WithoutCancel(t.Context())); err != nil {
@@ -319,5 +316,4 @@ func TestProfilesOverEveryProtocol(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, released, err)
 		}
 	}
-	_ = proto.String
 }

@@ -3,6 +3,7 @@ package server_test
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 
 	"connectrpc.com/connect/v2"
@@ -85,6 +86,32 @@ func TestRefusalsInEveryProtocol(t *testing.T) {
 		_, err := shoalv1connect.NewNodeServiceClient(wire).Status(t.Context(), &shoalv1.NodeStatusRequest{})
 		code, detail := detailOf(t, err)
 		if code != connect.CodeUnauthenticated || detail.GetReason() != "unauthenticated" {
+			t.Errorf("%s: %v %v", name, code, detail)
+		}
+	}
+}
+
+func TestUnknownCallsInEveryProtocol(t *testing.T) {
+	d := startDaemon(t, setup{})
+	spec := connect.Spec{Procedure: "/shoal.v1.NodeService/Stats", StreamType: connect.StreamTypeUnary}
+	for name, wire := range d.wires() {
+		if name == "gRPC-Web" {
+			continue // over HTTP/1.1 Connect answers 505: the unknown call might be a stream
+		}
+		err := wire.CallUnary(t.Context(), spec, &shoalv1.NodeStatusRequest{}, &shoalv1.NodeStatusResponse{})
+		code, detail := detailOf(t, err)
+		if code != connect.CodeUnimplemented || detail.GetReason() != "unknown_path" {
+			t.Errorf("%s: %v %v", name, code, detail)
+		}
+	}
+}
+
+func TestLargeMessagesInEveryProtocol(t *testing.T) {
+	d := startDaemon(t, setup{config: func(c *server.Config) { c.Limits.BodyBytes = 100 }})
+	for name, wire := range d.wires() {
+		_, err := shoalv1connect.NewBoardServiceClient(wire).Top(t.Context(), &shoalv1.BoardTopRequest{Board: strings.Repeat("x", 101)})
+		code, detail := detailOf(t, err)
+		if code != connect.CodeResourceExhausted || detail.GetReason() != "too_large" {
 			t.Errorf("%s: %v %v", name, code, detail)
 		}
 	}

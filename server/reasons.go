@@ -120,7 +120,7 @@ func rulings() []ruling {
 		{outcomeUnknown, connect.CodeUnknown, 0, unknown, "read before you repeat it"},
 		{canceled, connect.CodeCanceled, 0, unknown, "the caller went away"},
 		{deadline, connect.CodeDeadlineExceeded, 0, unknown, "read before you repeat it, or allow more time"},
-		{protocol, connect.CodeUnknown, 0, notDone, "correct the client"},
+		{protocol, connect.CodeUnimplemented, 0, notDone, "correct the client"},
 		{internal, connect.CodeInternal, 0, unknown, "the daemon's log says more"},
 	}
 }

@@ -164,6 +164,9 @@ func (s *Server) mount() {
 	shoalv1connect.RegisterSeasonServiceHandler(calls, seasonService{s})
 	shoalv1connect.RegisterBoardServiceHandler(calls, boardService{s})
 	shoalv1connect.RegisterNodeServiceHandler(calls, nodeService{s})
+	calls.SetUnknownHandler(func(_ context.Context, spec connect.Spec, _ connect.ServerStream) error {
+		return refuse(unknownPath, "", "there is no call %s", spec.Procedure)
+	})
 	connecthttp.Mount(procedures{s}, calls,
 		connecthttp.WithCodecs(connectproto.NewBinaryCodec(), &pageCodec{}),
 		connecthttp.WithReadMaxBytes(s.limits.BodyBytes),
