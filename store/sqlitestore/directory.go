@@ -18,7 +18,7 @@ import (
 // shelf, and the better entries of its own bucket.
 type sizes struct {
 	// bucket is what a bucket is cut to. It is cut when it holds twice as much, and joins a
-	// neighbour that has room when it holds a quarter.
+	// neighbour that has room when it holds a quarter or less.
 	bucket int64
 	// shelf is the same for the buckets of a shelf.
 	shelf int
@@ -144,7 +144,7 @@ func (s *shelf) cutBuckets(size int64, nth func(position, int64) (position, erro
 func (s *shelf) joinBuckets(size int64) {
 	for i := 0; i+1 < len(s.buckets); {
 		left, right := s.buckets[i].entries, s.buckets[i+1].entries
-		if min(left, right) >= size/4 || left+right > size {
+		if 4*min(left, right) > size || left+right > size {
 			i++
 			continue
 		}
@@ -190,7 +190,7 @@ func (d *directory) joinShelves() error {
 }
 
 // isSmall tells that the shelf has lost so many buckets that it should join another.
-func (s *shelf) isSmall(z sizes) bool { return s.changed && len(s.buckets) < z.shelf/4 }
+func (s *shelf) isSmall(z sizes) bool { return s.changed && 4*len(s.buckets) <= z.shelf }
 
 // bucketBytes is the length of an encoded bucket: place, sequence and entries.
 const bucketBytes = 8 + 8 + 4

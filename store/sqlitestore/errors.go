@@ -33,9 +33,7 @@ const (
 	codeError    = 1
 	codeBusy     = 5
 	codeLocked   = 6
-	codeNoMem    = 7
 	codeReadOnly = 8
-	codeIOErr    = 10
 	codeCorrupt  = 11
 	codeFull     = 13
 	codeCantOpen = 14
@@ -67,23 +65,28 @@ const (
 )
 
 // classify puts an error of the engine into the vocabulary of package store.
+func classify(err error, p phase) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", sentinel(code(err), p), err)
+}
+
+// sentinel is what a primary result code means for a write.
 //
 // Before COMMIT nothing is applied, whatever happens: the log has no commit record. During
 // COMMIT the commit record may have reached the file although the call failed (a failed
 // fsync), and a recovery after a crash may find it: the outcome is unknown. Two failures
 // of COMMIT are certain: a full disk (the commit record is the last thing written) and a
 // lock that was not free.
-func classify(err error, p phase) error {
-	c := code(err)
+func sentinel(code int, p phase) error {
 	switch {
-	case err == nil:
-		return nil
-	case c == codeFull || c == codeTooBig:
-		return fmt.Errorf("%w: %w", store.ErrTooLarge, err)
-	case p == duringCommit && !busy(err):
-		return fmt.Errorf("%w: %w", store.ErrUnknown, err)
+	case code == codeFull || code == codeTooBig:
+		return store.ErrTooLarge
+	case p == beforeCommit || code == codeBusy || code == codeLocked:
+		return store.ErrUnavailable
 	}
-	return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+	return store.ErrUnknown
 }
 
 // ended is the answer to a call whose context ended before the engine had it.

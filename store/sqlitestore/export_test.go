@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -164,27 +165,13 @@ func (e *Engine) Sources(ctx context.Context) (n int64, err error) {
 // StopSweeper lets dropped boards lie, as a crash would.
 func (e *Engine) StopSweeper(ctx context.Context) error { return e.boards.sweeper.close(ctx) }
 
-// PushSources has the board count so many batches of sums from new sources.
-func (e *Engine) PushSources(ctx context.Context, board string, first, n int) error {
-	return e.boards.file.writer.do(ctx, sourcesWork{board: board, first: first, n: n}, 1, 0)
-}
-
-type sourcesWork struct {
-	board    string
-	first, n int
-}
-
-func (w sourcesWork) apply(ctx context.Context, t *transaction) error {
-	b, _, err := findBoard(ctx, t.conn, w.board)
-	if err != nil {
-		return err
-	}
-	for i := range w.n {
-		if _, err := countSource(ctx, t.conn, b.id, fmt.Sprintf("source-%06d", w.first+i), 1); err != nil {
-			return err
-		}
-	}
-	return nil
+// PushSources makes so many sources, as if each had sent a batch of sums.
+func (e *Engine) PushSources(ctx context.Context, n int) error {
+	return e.boards.file.writer.do(ctx, workFunc(func(exec func(string) error) error {
+		return exec(fmt.Sprintf(`INSERT INTO sources (board, source, n, used)
+			SELECT boards.id, format('source-%%06d', value), 1, value FROM boards,
+				(WITH RECURSIVE c (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM c WHERE value < %d) SELECT value FROM c)`, n))
+	}), 1, 0)
 }
 
 // SourcesMost is how many sources a board remembers.
@@ -202,4 +189,125 @@ func (e *Engine) ForeignKeys(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// Turnstile is the turnstile of one process.
+type Turnstile struct{ turnstile }
+
+// NewTurnstile opens the turnstile at path, as one more process.
+func NewTurnstile(path string) (*Turnstile, error) {
+	lock, err := newTryLock(path)
+	return &Turnstile{turnstile{lock: lock}}, err
+}
+
+func (t *Turnstile) Enter()       { t.enter() }
+func (t *Turnstile) Leave()       { t.leave() }
+func (t *Turnstile) Open() bool   { return t.open() }
+func (t *Turnstile) Close() error { return t.lock.close() }
+
+// FailEntries has the engine fail when an entry of this key is written.
+func (e *Engine) FailEntries(ctx context.Context, key string) error {
+	return e.boards.file.writer.do(ctx, workFunc(func(exec func(string) error) error {
+		return exec(`CREATE TRIGGER fail BEFORE INSERT ON entries WHEN new.key = '` + key + `'
+			BEGIN SELECT raise(ABORT, 'it fails'); END`)
+	}), 1, 0)
+}
+
+// Sentinel is what a primary result code means, before COMMIT or during it.
+func Sentinel(code int, committing bool) error {
+	if committing {
+		return sentinel(code, duringCommit)
+	}
+	return sentinel(code, beforeCommit)
+}
+
+// Position is where an entry stands.
+type Position struct{ Place, Sequence int64 }
+
+// Counts is a directory in memory, over a sorted list of positions as the entries.
+type Counts struct {
+	d       *directory
+	Entries []Position // sorted
+}
+
+// NewCounts makes the directory of a board without entries.
+func NewCounts(bucketSize int64, shelfSize int) *Counts {
+	return &Counts{d: &directory{sizes: sizes{bucket: bucketSize, shelf: shelfSize}, shelves: []*shelf{firstShelf()}}}
+}
+
+// Apply counts an entry more, or one fewer.
+func (c *Counts) Apply(p Position, more bool) error {
+	at, found := slices.BinarySearchFunc(c.Entries, p, comparePositions)
+	switch {
+	case more && !found:
+		c.Entries = slices.Insert(c.Entries, at, p)
+		return c.d.add(position{p.Place, p.Sequence}, 1)
+	case !more && found:
+		c.Entries = slices.Delete(c.Entries, at, at+1)
+		return c.d.add(position{p.Place, p.Sequence}, -1)
+	}
+	return nil
+}
+
+func comparePositions(a, b Position) int {
+	return position{a.Place, a.Sequence}.compare(position{b.Place, b.Sequence})
+}
+
+// Balance cuts and joins, and sends every shelf through its stored form.
+func (c *Counts) Balance() error {
+	err := c.d.balance(func(from position, n int64) (position, error) {
+		at, _ := slices.BinarySearchFunc(c.Entries, Position{from.place, from.sequence}, comparePositions)
+		p := c.Entries[at+int(n)]
+		return position{p.Place, p.Sequence}, nil
+	})
+	if err != nil {
+		return err
+	}
+	c.d.dropped = nil
+	for _, s := range c.d.shelves {
+		s.changed, s.stored = false, true
+		if s.buckets, err = decodeBuckets(encodeBuckets(s.buckets)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Better is how many entries the directory says are better, short of p's own bucket, and
+// where that starts.
+func (c *Counts) Better(p Position) (better int64, from Position) {
+	at := position{p.Place, p.Sequence}
+	i := find(c.d.shelves, (*shelf).from, at)
+	for _, s := range c.d.shelves[:i] {
+		better += s.entries()
+	}
+	own, inside := betterThan(c.d.shelves[i].buckets, at)
+	return better + inside, Position{own.from.place, own.from.sequence}
+}
+
+// Locate finds the bucket of the entry at an offset, and its place in it.
+func (c *Counts) Locate(offset int64) (from Position, inside int64) {
+	var all []bucket
+	for _, s := range c.d.shelves {
+		all = append(all, s.buckets...)
+	}
+	b, inside := locate(all, offset)
+	return Position{b.from.place, b.from.sequence}, inside
+}
+
+// Shape is the number of buckets on each shelf, and the entries of the largest bucket.
+func (c *Counts) Shape() (shelves []int, largest int64) {
+	for _, s := range c.d.shelves {
+		shelves = append(shelves, len(s.buckets))
+		for _, b := range s.buckets {
+			largest = max(largest, b.entries)
+		}
+	}
+	return shelves, largest
+}
+
+// RecodeBuckets decodes a shelf's stored form and encodes it again.
+func RecodeBuckets(in []byte) ([]byte, error) {
+	buckets, err := decodeBuckets(in)
+	return encodeBuckets(buckets), err
 }

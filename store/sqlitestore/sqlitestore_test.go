@@ -5,14 +5,10 @@ import (
 	"errors"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/sqlitestore"
 	"github.com/shoalworks/shoal/store/storetest"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // open opens the folder and closes it when the test ends.
 func open(t testing.TB, folder string, o *sqlitestore.Options) *sqlitestore.Engine {

@@ -1,0 +1,94 @@
+package sqlitestore_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/shoalworks/shoal/store"
+)
+
+// BenchmarkSharedWrite measures a single write while another process commits large groups
+// back to back.
+func BenchmarkSharedWrite(b *testing.B) {
+	folder := b.TempDir()
+	c := startChild(b, "hog", folder, "a")
+	for range 4 {
+		c.expect(b, "hogging")
+	}
+	r := open(b, folder, nil).Durable()
+	var latencies []time.Duration
+	for i := 0; b.Loop(); i++ {
+		start := time.Now()
+		put(b, r, "mine", "1", store.Version(i+1))
+		latencies = append(latencies, time.Since(start))
+	}
+	reportQuantiles(b, latencies, 0.5, 0.99, 1)
+}
+
+// BenchmarkBus measures a message to another process and back.
+func BenchmarkBus(b *testing.B) {
+	folder := b.TempDir()
+	e := open(b, folder, nil)
+	back := make(chan struct{}, 1)
+	if _, err := e.Bus().Subscribe(b.Context(), "back", func([]byte) { back <- struct{}{} }); err != nil {
+		b.Fatal(err)
+	}
+	startChild(b, "echo", folder, "").expect(b, "listening")
+	payload := make([]byte, 200)
+	var latencies []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		if err := e.Bus().Publish(b.Context(), "to", payload); err != nil {
+			b.Fatal(err)
+		}
+		<-back
+		latencies = append(latencies, time.Since(start))
+	}
+	reportQuantiles(b, latencies, 0.5, 0.99)
+}
+
+// BenchmarkUpdateDuringFlush measures updates of documents, one after the other, while 10,000
+// entries are merged into a board of a million each second, and without.
+func BenchmarkUpdateDuringFlush(b *testing.B) {
+	e := open(b, b.TempDir(), nil)
+	fillBoard(b, e.Boards(), benchEntries)
+	fillRecords(b, e.Durable())
+	syscall.Sync() // what the filling left to the kernel is not measured
+	version := store.Version(1)
+	for _, flushing := range []bool{false, true} {
+		b.Run(fmt.Sprintf("flushing=%v", flushing), func(b *testing.B) {
+			var stop atomic.Bool
+			rows, ended := 0, make(chan struct{})
+			go func() {
+				defer close(ended)
+				for batches := improvements(store.MaxMerge); flushing && !stop.Load(); rows += store.MaxMerge {
+					time.Sleep(time.Second)
+					if _, err := e.Boards().Merge(b.Context(), "top", store.Batch{Rule: store.Last, Entries: batches()}); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			}()
+			random := rand.New(rand.NewPCG(3, 3))
+			value := make([]byte, benchValue)
+			var latencies []time.Duration
+			for b.Loop() {
+				version++
+				start := time.Now()
+				key := benchKey(random.IntN(benchKeys))
+				if err := e.Durable().Commit(b.Context(), store.Tx{{Key: key, Op: store.Put, Value: value, Version: version}})[0]; err != nil {
+					b.Fatal(err)
+				}
+				latencies = append(latencies, time.Since(start))
+			}
+			stop.Store(true)
+			<-ended
+			reportQuantiles(b, latencies, 0.5, 0.99, 0.999)
+			b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}
