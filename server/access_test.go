@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -188,16 +189,9 @@ func TestServeOverAUnixSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() { _ = d.server.Serve(t.Context(), l) }()
-	client := http.Client{Transport: &http.Transport{Dial: func(string, string) (net.Conn, error) { //nolint:staticcheck // no context is needed here
-		return net.Dial("unix", l.Addr().String())
+	d.client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", l.Addr().String())
 	}}}
-	defer client.CloseIdleConnections()
-	res, err := client.Get("http://localhost/livez")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		t.Errorf("status %d", res.StatusCode)
-	}
+	d.addr = "localhost"
+	d.call("NodeService/Status", "{}").is(t, "/version", `"1.2.3"`)
 }

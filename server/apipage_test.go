@@ -54,7 +54,7 @@ func TestAPIPage(t *testing.T) {
 		t.Errorf("ran %d examples", examples)
 	}
 	if *update {
-		if err := os.WriteFile(apiPage, []byte(out), 0o644); err != nil { //nolint:gosec // a page of the repository
+		if err := os.WriteFile(apiPage, []byte(out), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	} else if string(text) != page {
@@ -163,8 +163,8 @@ func (d *daemon) curl(command string) answer {
 }
 
 // shellWords splits a command as a shell does: blanks, single quotes, and \ before a line's end.
-func shellWords(t *testing.T, command string) []string {
-	t.Helper()
+func shellWords(tb testing.TB, command string) []string {
+	tb.Helper()
 	var words []string
 	for i, part := range strings.Split(strings.ReplaceAll(command, "\\\n", " "), "'") {
 		if i%2 == 1 {
@@ -174,7 +174,7 @@ func shellWords(t *testing.T, command string) []string {
 		words = append(words, strings.Fields(part)...)
 	}
 	if strings.Count(command, "'")%2 != 0 {
-		t.Fatalf("open quote in %s", command)
+		tb.Fatalf("open quote in %s", command)
 	}
 	return words
 }

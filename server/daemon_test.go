@@ -28,7 +28,7 @@ import (
 
 // daemon is a server on a real socket, over memory.
 type daemon struct {
-	t      *testing.T
+	t      testing.TB
 	addr   string
 	engine *memstore.Engine
 	node   *node.Node
@@ -53,9 +53,9 @@ type setup struct {
 	config func(*server.Config)
 }
 
-func startDaemon(t *testing.T, set setup) *daemon {
-	t.Helper()
-	d := &daemon{t: t, engine: set.engine, log: new(logbook), served: make(chan error, 1)}
+func startDaemon(tb testing.TB, set setup) *daemon {
+	tb.Helper()
+	d := &daemon{t: tb, engine: set.engine, log: new(logbook), served: make(chan error, 1)}
 	if d.engine == nil {
 		d.engine = memstore.New(nil)
 	}
@@ -65,12 +65,12 @@ func startDaemon(t *testing.T, set setup) *daemon {
 	}
 	st, err := store.New(parts)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	logger := slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	d.node, err = node.Start(t.Context(), st, &node.Options{Name: cmp.Or(set.name, "test"), Logger: logger, Clock: set.clock})
+	d.node, err = node.Start(tb.Context(), st, &node.Options{Name: cmp.Or(set.name, "test"), Logger: logger, Clock: set.clock})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	d.openPillars(set)
 	cfg := server.Config{
@@ -82,16 +82,16 @@ func startDaemon(t *testing.T, set setup) *daemon {
 	}
 	d.server, err = server.New(cfg)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	d.addr = l.Addr().String()
 	d.client = &http.Client{Transport: &http.Transport{}}
-	go func() { d.served <- d.server.Serve(context.WithoutCancel(t.Context()), l) }()
-	t.Cleanup(func() { d.stop(st) })
+	go func() { d.served <- d.server.Serve(context.WithoutCancel(tb.Context()), l) }()
+	tb.Cleanup(func() { d.stop(st) })
 	return d
 }
 
@@ -152,7 +152,7 @@ func (d *daemon) flush() {
 
 // stop ends the daemon in order. The test's own context has ended by then.
 func (d *daemon) stop(st *store.Store) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(d.t.Context()), 20*time.Second)
 	defer cancel()
 	d.client.CloseIdleConnections()
 	_ = d.server.Close(ctx) // tests that break it look at the error themselves
@@ -243,6 +243,7 @@ func (l *logbook) has(parts ...string) bool {
 
 // put stores a value behind everybody's back.
 func put(t *testing.T, d *daemon, key, value string) {
+	t.Helper()
 	t.Helper()
 	for _, err := range d.node.Store().Durable().Commit(t.Context(), store.Tx{{Key: key, Op: store.Put, Value: []byte(value), Version: d.node.NewVersion()}}) {
 		if err != nil {

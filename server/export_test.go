@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 
@@ -21,7 +22,7 @@ func Rulings() []Ruling {
 		c := new(call)
 		rec := httptest.NewRecorder()
 		w := &response{ResponseWriter: rec, call: c}
-		req := httptest.NewRequest(http.MethodPost, "/", nil)
+		req := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/", nil)
 		_ = connecthttp.NewErrorWriter().Write(w, req, t.wire(refuse(r.reason, "", "x"), c))
 		out = append(out, Ruling{string(r.reason), r.code.String(), r.outcome, r.advice, rec.Code})
 	}

@@ -42,12 +42,16 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// afterPanic answers for a handler that panicked outside a call. http.ErrAbortHandler is the
-// way to break a connection on purpose.
-func (s *Server) afterPanic(w *response, r *http.Request, p any) {
-	if p == http.ErrAbortHandler { //nolint:errorlint // compared as net/http compares it
+// passAbort goes on with the panic that is the way to break a connection on purpose.
+func passAbort(p any) {
+	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(p)
 	}
+}
+
+// afterPanic answers for a handler that panicked outside a call.
+func (s *Server) afterPanic(w *response, r *http.Request, p any) {
+	passAbort(p)
 	s.logger.ErrorContext(r.Context(), "panic", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
 	if w.status == 0 {
 		s.refuse(w, r, refuse(internal, "", "the daemon failed"))
@@ -83,12 +87,11 @@ func (s *Server) refuse(w *response, r *http.Request, err error) {
 	wire := s.table.wire(err, w.call)
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
-	switch w.call.reason {
-	case unauthenticated:
+	if w.call.reason == unauthenticated {
 		h.Set("WWW-Authenticate", "Bearer")
-	case overloaded, closing:
+	}
+	if w.call.reason == overloaded {
 		h.Set("Retry-After", "1")
-	default:
 	}
 	if err := s.errorWriter.Write(w, r, wire); err != nil && w.call.err == nil {
 		w.call.err = err
@@ -106,7 +109,7 @@ func (p procedures) Handle(pattern string, h http.Handler) {
 		g = p.s.loads
 	}
 	p.s.mux.Handle(pattern, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		w := rw.(*response) //nolint:forcetypeassert // ServeHTTP made it
+		w := rw.(*response) // made by ServeHTTP
 		if err := checkMethod(r); err != nil {
 			p.s.refuse(w, r, err)
 			return
@@ -177,9 +180,7 @@ func (s *Server) intercept(next connect.ServerFunc) connect.ServerFunc {
 		defer cancel()
 		defer func() {
 			if p := recover(); p != nil {
-				if p == http.ErrAbortHandler { //nolint:errorlint // compared as net/http compares it
-					panic(p)
-				}
+				passAbort(p)
 				s.logger.ErrorContext(ctx, "panic", "procedure", spec.Procedure, "panic", p, "stack", string(debug.Stack()))
 				err = refuse(internal, "", "the daemon failed")
 			}
@@ -230,12 +231,12 @@ func (r receiver) Receive(msg any) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return &failure{reason: slowBody, problem: "the request's body did not arrive in time", cause: err}
 	}
-	switch connect.CodeOf(err) { //nolint:exhaustive // the rest keeps its code
-	case connect.CodeResourceExhausted:
+	switch code := connect.CodeOf(err); {
+	case code == connect.CodeResourceExhausted:
 		return &failure{reason: tooLarge, problem: "the message is larger than " + bytesText(r.limit), cause: err}
-	case connect.CodeInvalidArgument:
+	case code == connect.CodeInvalidArgument:
 		return &failure{reason: malformed, problem: err.Error(), cause: err}
-	case connect.CodeUnknown:
+	case code == connect.CodeUnknown:
 		return &failure{reason: canceled, problem: "the request's body broke off", cause: err}
 	}
 	return err
@@ -243,7 +244,7 @@ func (r receiver) Receive(msg any) error {
 
 // fallback answers paths that nothing is mounted at.
 func (s *Server) fallback(rw http.ResponseWriter, r *http.Request) {
-	w := rw.(*response) //nolint:forcetypeassert // ServeHTTP made it
+	w := rw.(*response) // made by ServeHTTP
 	s.refuse(w, r, refuse(unknownPath, "", "nothing is at %s; calls are at /shoal.v1.<Service>/<Method>", r.URL.Path))
 }
 

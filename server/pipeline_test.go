@@ -299,7 +299,7 @@ func TestLimitsAreChecked(t *testing.T) {
 
 func TestAnswersAreCompressedForWhoAccepts(t *testing.T) {
 	v := newValve()
-	d := startDaemon(t, setup{parts: v.install, config: func(c *server.Config) { c.Version = strings.Repeat("v", 4<<10) }})
+	d := startDaemon(t, setup{parts: v.install, config: func(c *server.Config) { c.Version = strings.Repeat("v", 32<<10) }})
 	got := d.call("NodeService/Status", "{}", "Accept-Encoding", "gzip")
 	if got.header.Get("Content-Encoding") != "gzip" || len(got.body) > 2<<10 {
 		t.Errorf("%v, %d bytes", got.header, len(got.body))

@@ -18,12 +18,12 @@ import (
 )
 
 // http2Client speaks HTTP/2 without TLS, as gRPC does inside a data centre.
-func http2Client(t *testing.T) *http.Client {
-	t.Helper()
+func http2Client(tb testing.TB) *http.Client {
+	tb.Helper()
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true)
 	transport := &http.Transport{Protocols: &protocols}
-	t.Cleanup(transport.CloseIdleConnections)
+	tb.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
 }
 

@@ -2,6 +2,7 @@ package wirejson
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -66,7 +67,7 @@ func (c *Codec) UnmarshalRead(_ context.Context, src io.Reader, msg any) error {
 		return err
 	}
 	switch _, err := dec.ReadToken(); {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return nil
 	case err != nil:
 		return syntax(err)

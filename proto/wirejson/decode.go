@@ -156,9 +156,8 @@ func unquote(text jsontext.Value) (string, error) {
 }
 
 func readBool(dec *jsontext.Decoder, text jsontext.Value) (protoreflect.Value, error) {
-	switch text.Kind() {
-	case 't', 'f':
-		return protoreflect.ValueOfBool(text.Kind() == 't'), nil
+	if kind := text.Kind(); kind == 't' || kind == 'f' {
+		return protoreflect.ValueOfBool(kind == 't'), nil
 	}
 	return protoreflect.Value{}, refuse(dec, "true or false is expected, got %s", describe(text))
 }
@@ -188,10 +187,10 @@ func readUint(dec *jsontext.Decoder, text jsontext.Value, bits int) (protoreflec
 // digits is the text of an integer that stands as a number or as a string that could be one;
 // empty for anything else.
 func digits(text jsontext.Value) string {
-	switch text.Kind() {
-	case '0':
+	switch kind := text.Kind(); {
+	case kind == '0':
 		return string(text)
-	case '"':
+	case kind == '"':
 		inner := text[1 : len(text)-1]
 		if inner.Kind() == '0' && inner.IsValid() {
 			return string(inner)

@@ -74,14 +74,14 @@ const maxQuoted = 40 // bytes of a refused value that an error repeats
 
 // describe says in words what a JSON value is.
 func describe(v jsontext.Value) string {
-	switch v.Kind() {
-	case '{':
+	switch kind := v.Kind(); {
+	case kind == '{':
 		return "an object"
-	case '[':
+	case kind == '[':
 		return "a list"
-	case '"':
+	case kind == '"':
 		return "the string " + shorten(v)
-	case '0':
+	case kind == '0':
 		return shorten(v)
 	}
 	return string(v)

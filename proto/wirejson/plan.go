@@ -88,21 +88,20 @@ func newField(fd protoreflect.FieldDescriptor) (field, error) {
 }
 
 func (f *field) setForm(fd protoreflect.FieldDescriptor) (err error) {
-	//exhaustive:ignore // kinds without a form are refused by default
-	switch fd.Kind() {
-	case protoreflect.StringKind:
+	switch kind := fd.Kind(); {
+	case kind == protoreflect.StringKind:
 		f.form = formString
-	case protoreflect.BoolKind:
+	case kind == protoreflect.BoolKind:
 		f.form = formBool
-	case protoreflect.Int32Kind:
+	case kind == protoreflect.Int32Kind:
 		f.form, f.bits = formInt, 32
-	case protoreflect.Int64Kind:
+	case kind == protoreflect.Int64Kind:
 		f.form, f.bits = formInt, 64
-	case protoreflect.Uint32Kind:
+	case kind == protoreflect.Uint32Kind:
 		f.form, f.bits = formUint, 32
-	case protoreflect.Uint64Kind:
+	case kind == protoreflect.Uint64Kind:
 		f.form, f.bits = formUint, 64
-	case protoreflect.MessageKind:
+	case kind == protoreflect.MessageKind:
 		switch fd.Message().FullName() {
 		case timestampName:
 			f.form = formTime
