@@ -55,7 +55,7 @@ func (n *Node) beatOnce(ctx context.Context, closed bool) error {
 	n.mu.beats++
 	form := beatForm{Format: beatFormat, ID: n.id, Name: n.opts.Name, N: n.mu.beats, Closed: closed}
 	n.mu.Unlock()
-	form.Started = n.started()
+	form.Started, form.Players = n.started(), n.countPlayers()
 
 	b := sentBeat{version: n.NewVersion(), sent: n.opts.Clock.Now()}
 	err := n.st.Fast().Commit(ctx, store.Tx{{

@@ -1,8 +1,10 @@
 package node
 
 import (
+	"context"
 	"time"
 
+	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -40,4 +42,26 @@ func EstimateAt(sent, answered, storeTime, now time.Time) (time.Time, bool) {
 // NextTick opens the grid of the loops.
 func NextTick(last, now time.Time, period time.Duration) time.Time {
 	return nextTick(last, now, period)
+}
+
+// Gate opens the request budget to the tests, without a node around it.
+type Gate struct{ g *gate }
+
+func NewGate(l Limits, players func() int) Gate {
+	return Gate{newGate(l.withDefaults(), clock.System(), players)}
+}
+
+func (g Gate) Pass(ctx context.Context, c Class, k Kind, n int) error {
+	var d demand
+	d[k] = n
+	return g.g.pass(ctx, c, d)
+}
+
+func (g Gate) Spare(c Class) bool { return g.g.spare(c, demand{KindRead: 1}) }
+
+func (g Gate) Stats() map[Class]GateCount { return g.g.stats() }
+
+// Allowed is a node's share of a kind, a minute.
+func Allowed(l Limits, k Kind, here, fleet, nodes int) float64 {
+	return l.allowed(k, crowd{here: here, fleet: fleet, nodes: nodes})
 }

@@ -21,6 +21,7 @@ type beatForm struct {
 	Name    string    `json:"name"`
 	N       uint64    `json:"n"`
 	Started time.Time `json:"started"`
+	Players int       `json:"players,omitempty"`
 	Closed  bool      `json:"closed,omitempty"`
 }
 
@@ -50,6 +51,7 @@ type Member struct {
 	Name    string
 	Beats   uint64        // since its start
 	Started time.Time     // fleet time
+	Players int           // that it had at its last beat
 	Age     time.Duration // of the last beat, by the store's clock
 	Closed  bool          // it ended and left a session behind
 	Alive   bool          // the beat is younger than DeadAfter and not closed; no verdict
@@ -73,7 +75,7 @@ func (n *Node) Fleet(ctx context.Context) ([]Member, error) {
 			continue
 		}
 		members = append(members, Member{
-			ID: b.ID, Name: b.Name, Beats: b.N, Started: b.Started, Age: rec.Age, Closed: b.Closed,
+			ID: b.ID, Name: b.Name, Beats: b.N, Started: b.Started, Players: b.Players, Age: rec.Age, Closed: b.Closed,
 			Alive: !b.Closed && rec.Age <= n.opts.DeadAfter,
 		})
 	}

@@ -24,6 +24,9 @@ type Node struct {
 	failed   chan struct{} // closed when another process was found under this id
 	failOnce sync.Once
 
+	gate    *gate // nil without limits
+	classes [classes]*store.Store
+
 	mu struct {
 		sync.Mutex
 		pulse    pulse
@@ -32,6 +35,7 @@ type Node struct {
 		estimate estimate
 		skewed   bool // a local clock that is off has been reported
 		handlers map[string]func(Note)
+		players  func() int
 	}
 	random struct {
 		sync.Mutex
@@ -56,6 +60,7 @@ func Start(ctx context.Context, st *store.Store, opts *Options) (*Node, error) {
 	n.mu.handlers = make(map[string]func(Note))
 	n.closing.begun = make(chan struct{})
 	n.closing.ended = make(chan struct{})
+	n.openGate()
 
 	// The first estimate comes before the first beat, which carries the start in fleet time.
 	if err := n.refreshTime(ctx); err != nil {
@@ -76,6 +81,9 @@ func Start(ctx context.Context, st *store.Store, opts *Options) (*Node, error) {
 	n.loops.Go(func() { n.every(loopCtx, o.Beat, n.beat) })
 	n.loops.Go(func() { n.every(loopCtx, o.AskEvery, n.readNotes) })
 	n.loops.Go(func() { n.every(loopCtx, o.Beat, n.keepTime) })
+	if n.gate != nil {
+		n.loops.Go(func() { n.every(loopCtx, crowdEvery*o.Beat, n.countCrowd) })
+	}
 	o.Logger.InfoContext(ctx, "node started", "node", n.id, "beat", o.Beat, "deadAfter", o.DeadAfter, "askEvery", o.AskEvery, "leaseTimeout", o.LeaseTimeout)
 	return n, nil
 }

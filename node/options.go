@@ -27,6 +27,9 @@ type Options struct {
 	LeaseTimeout time.Duration
 	// CloseTimeout is the deadline of Close. Default 25 s.
 	CloseTimeout time.Duration
+	// Limits are the requests that the store allows, for engines that meter them. Default:
+	// none.
+	Limits Limits
 	// Clock is the local clock. Default: the system's.
 	Clock clock.Clock
 	// Random yields random bits for ids, tokens and versions; the node serialises the calls.
@@ -51,6 +54,7 @@ func (o *Options) withDefaults() (Options, error) {
 	defaultTo(&e.AskEvery, min(e.Beat, time.Second))
 	defaultTo(&e.LeaseTimeout, 300*time.Second)
 	defaultTo(&e.CloseTimeout, 25*time.Second)
+	e.Limits = e.Limits.withDefaults()
 	e.Clock = clock.Or(e.Clock)
 	if e.Logger == nil {
 		e.Logger = slog.Default()
@@ -86,5 +90,5 @@ func (o *Options) problems() error {
 	if o.DeadAfter < minDeadBeats*o.Beat {
 		errs = append(errs, fmt.Errorf("node: options: DeadAfter: at least %d beats (%v) expected, got %v", minDeadBeats, minDeadBeats*o.Beat, o.DeadAfter))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, o.Limits.problems()...)...)
 }

@@ -58,6 +58,27 @@ func (s *Store) Boards() Boards { return s.boards }
 // Bus carries messages between nodes.
 func (s *Store) Bus() Bus { return s.bus }
 
+// Through is the same store, seen through decorators that come between the checks and the
+// drivers: a budget, a tracer. Close the original, not this.
+func (s *Store) Through(records func(Records) Records, boards func(Boards) Boards) *Store {
+	unchecked := func(r Records) Records {
+		if c, ok := r.(checkedRecords); ok {
+			r = c.Records
+		}
+		return checkedRecords{records(r)}
+	}
+	out := &Store{durable: unchecked(s.durable), bus: s.bus}
+	out.fast = out.durable
+	if !s.OneRecords() {
+		out.fast = unchecked(s.fast)
+	}
+	out.boards = s.boards
+	if c, ok := s.boards.(checkedBoards); ok {
+		out.boards = checkedBoards{boards(c.Boards)}
+	}
+	return out
+}
+
 // Close closes the bus, the boards, the fast records and the durable ones, in this order,
 // and returns all that went wrong. A driver that plays several parts is closed several
 // times, and takes that.

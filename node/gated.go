@@ -1,0 +1,170 @@
+package node
+
+import (
+	"context"
+	"iter"
+
+	"github.com/shoalworks/shoal/store"
+)
+
+// For is the store as one class of calls sees it: each call waits at the gate until the
+// budget allows it, and a call that is not let through answers [ErrBudget], which is a
+// store.ErrUnavailable. Without limits it is [Node.Store] itself.
+func (n *Node) For(c Class) *store.Store { return n.classes[c-1] }
+
+// Spare tells whether a read of the class could be made now without waiting. A loop that
+// looks again and again leaves a spent budget alone by it.
+func (n *Node) Spare(c Class) bool {
+	return n.gate == nil || n.gate.spare(c, demand{KindRead: 1})
+}
+
+// Gate counts the calls that passed, waited and were refused, by class. Without limits it
+// is empty.
+func (n *Node) Gate() map[Class]GateCount {
+	if n.gate == nil {
+		return nil
+	}
+	return n.gate.stats()
+}
+
+// openGate prepares the store for each class.
+func (n *Node) openGate() {
+	if !n.opts.Limits.limited() {
+		for i := range n.classes {
+			n.classes[i] = n.st
+		}
+		return
+	}
+	n.gate = newGate(n.opts.Limits, n.opts.Clock, n.countPlayers)
+	for i := range n.classes {
+		c := Class(i + 1)
+		n.classes[i] = n.st.Through(
+			func(r store.Records) store.Records { return gatedRecords{r, n.gate, c} },
+			func(b store.Boards) store.Boards { return gatedBoards{b, n.gate, c} },
+		)
+	}
+}
+
+// gatedRecords passes the gate before each call.
+type gatedRecords struct {
+	store.Records
+	gate  *gate
+	class Class
+}
+
+func (g gatedRecords) Get(ctx context.Context, keys ...string) ([]store.Record, error) {
+	if err := g.gate.pass(ctx, g.class, demand{KindRead: len(keys)}); err != nil {
+		return nil, err
+	}
+	return g.Records.Get(ctx, keys...)
+}
+
+func (g gatedRecords) Scan(ctx context.Context, r store.Range) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		if err := g.gate.pass(ctx, g.class, demand{KindList: 1}); err != nil {
+			yield(store.Record{}, err)
+			return
+		}
+		g.Records.Scan(ctx, r)(yield)
+	}
+}
+
+func (g gatedRecords) Commit(ctx context.Context, txs ...store.Tx) []error {
+	writes := 0
+	for _, tx := range txs {
+		writes += len(tx)
+	}
+	if err := g.gate.pass(ctx, g.class, demand{KindWrite: writes}); err != nil {
+		errs := make([]error, len(txs))
+		for i := range errs {
+			errs[i] = err
+		}
+		return errs
+	}
+	return g.Records.Commit(ctx, txs...)
+}
+
+// gatedBoards passes the gate before each call.
+type gatedBoards struct {
+	store.Boards
+	gate  *gate
+	class Class
+}
+
+func (g gatedBoards) ordered(ctx context.Context) error {
+	return g.gate.pass(ctx, g.class, demand{KindOrderedRead: 1})
+}
+
+func (g gatedBoards) changing(ctx context.Context, n int) error {
+	return g.gate.pass(ctx, g.class, demand{KindOrderedRead: n, KindOrderedWrite: n})
+}
+
+func (g gatedBoards) Create(ctx context.Context, board string, spec store.BoardSpec) (store.BoardInfo, error) {
+	if err := g.changing(ctx, 1); err != nil {
+		return store.BoardInfo{}, err
+	}
+	return g.Boards.Create(ctx, board, spec)
+}
+
+func (g gatedBoards) Merge(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
+	if err := g.changing(ctx, len(batch.Entries)); err != nil {
+		return nil, err
+	}
+	return g.Boards.Merge(ctx, board, batch)
+}
+
+func (g gatedBoards) Page(ctx context.Context, board string, offset int64, limit int) (store.Page, error) {
+	if err := g.ordered(ctx); err != nil {
+		return store.Page{}, err
+	}
+	return g.Boards.Page(ctx, board, offset, limit)
+}
+
+func (g gatedBoards) Standing(ctx context.Context, board, key string) (store.Standing, bool, error) {
+	if err := g.ordered(ctx); err != nil {
+		return store.Standing{}, false, err
+	}
+	return g.Boards.Standing(ctx, board, key)
+}
+
+func (g gatedBoards) Around(ctx context.Context, board, key string, n int) (store.Page, error) {
+	if err := g.ordered(ctx); err != nil {
+		return store.Page{}, err
+	}
+	return g.Boards.Around(ctx, board, key, n)
+}
+
+func (g gatedBoards) Scores(ctx context.Context, board string, keys ...string) (map[string]store.Entry, error) {
+	if err := g.ordered(ctx); err != nil {
+		return nil, err
+	}
+	return g.Boards.Scores(ctx, board, keys...)
+}
+
+func (g gatedBoards) Remove(ctx context.Context, board string, keys ...string) (int, error) {
+	if err := g.changing(ctx, len(keys)); err != nil {
+		return 0, err
+	}
+	return g.Boards.Remove(ctx, board, keys...)
+}
+
+func (g gatedBoards) Seal(ctx context.Context, board string) (store.BoardInfo, error) {
+	if err := g.changing(ctx, 1); err != nil {
+		return store.BoardInfo{}, err
+	}
+	return g.Boards.Seal(ctx, board)
+}
+
+func (g gatedBoards) List(ctx context.Context, prefix, after string, limit int) ([]string, error) {
+	if err := g.gate.pass(ctx, g.class, demand{KindList: 1}); err != nil {
+		return nil, err
+	}
+	return g.Boards.List(ctx, prefix, after, limit)
+}
+
+func (g gatedBoards) Drop(ctx context.Context, board string) error {
+	if err := g.changing(ctx, 1); err != nil {
+		return err
+	}
+	return g.Boards.Drop(ctx, board)
+}
