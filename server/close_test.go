@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	shoalv1 "github.com/shoalworks/shoal/proto/shoal/v1"
+	"github.com/shoalworks/shoal/proto/shoal/v1/shoalv1connect"
 	"github.com/shoalworks/shoal/server"
 )
 
@@ -51,6 +53,39 @@ func TestCloseWaitsForCallsInFlight(t *testing.T) {
 	d.served <- nil
 	if err := d.server.Close(t.Context()); err != nil {
 		t.Errorf("again: %v", err)
+	}
+}
+
+// A call over HTTP/2 is waited for as well: its connection carries many, and says goodbye.
+func TestCloseWaitsForGRPCCalls(t *testing.T) {
+	v := newValve()
+	d := startDaemon(t, setup{parts: v.install})
+	client := shoalv1connect.NewNodeServiceClient(d.wires()["gRPC"])
+	release := v.hold()
+	defer release()
+	got := make(chan error, 1)
+	go func() {
+		_, err := client.Status(t.Context(), &shoalv1.NodeStatusRequest{})
+		got <- err
+	}()
+	<-v.entered
+	closed := make(chan error, 1)
+	go func() { closed <- d.server.Close(context.WithoutCancel(t.Context())) }()
+	for err := error(nil); err == nil; { // until the listener is gone
+		var c net.Conn
+		if c, err = new(net.Dialer).DialContext(t.Context(), "tcp", d.addr); err == nil {
+			_ = c.Close()
+		}
+	}
+	release()
+	if err := <-got; err != nil {
+		t.Error(err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if _, err := client.Status(t.Context(), &shoalv1.NodeStatusRequest{}); err == nil {
+		t.Error("a call was answered after Close")
 	}
 }
 

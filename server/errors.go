@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"connectrpc.com/connect/v2"
 	"connectrpc.com/connect/v2/connectproto"
@@ -34,8 +35,20 @@ type class struct {
 
 // classes sorts the domain's errors; the first that matches decides.
 func classes() []class {
+	return slices.Concat(
+		[]class{{errClosing, closing}},
+		profileClasses(),
+		// Behind the profile's own: a load that timed out has taken nothing, whatever it met.
+		[]class{{store.ErrUnknown, outcomeUnknown}},
+		seasonClasses(),
+		documentClasses(),
+		boardClasses(),
+		storeClasses(),
+	)
+}
+
+func profileClasses() []class {
 	return []class{
-		{errClosing, closing},
 		{profile.ErrOpen, alreadyOpen},
 		{profile.ErrClosing, closing},
 		{profile.ErrHeld, held},
@@ -52,10 +65,11 @@ func classes() []class {
 		{profile.ErrRepeated, repeatedID},
 		{profile.ErrNoProfile, noProfile},
 		{profile.ErrSchema, badData},
+	}
+}
 
-		// Behind the profile's own: a load that timed out has taken nothing, whatever it met.
-		{store.ErrUnknown, outcomeUnknown},
-
+func seasonClasses() []class {
+	return []class{
 		{season.ErrClosed, closing},
 		{season.ErrUnknownEvent, unknownEvent},
 		{season.ErrOverflow, refusedOp},
@@ -65,7 +79,11 @@ func classes() []class {
 		{season.ErrNoResult, noResult},
 		{season.ErrNewerFormat, newer},
 		{season.ErrMemory, rebuilding},
+	}
+}
 
+func documentClasses() []class {
+	return []class{
 		{doc.ErrBadOp, badOperation},
 		{doc.ErrBadPath, badOperation},
 		{doc.ErrDuplicate, badOperation},
@@ -79,7 +97,11 @@ func classes() []class {
 		{doc.ErrBounds, refusedOp},
 		{doc.ErrIndex, refusedOp},
 		{doc.ErrNotFinite, refusedOp},
+	}
+}
 
+func boardClasses() []class {
+	return []class{
 		{board.ErrUnknownBoard, unknownBoard},
 		{board.ErrClosed, closing},
 		{board.ErrFull, queueFull},
@@ -90,7 +112,11 @@ func classes() []class {
 		{board.ErrInexact, badField},
 		{board.ErrRule, badField},
 		{board.ErrCount, badField},
+	}
+}
 
+func storeClasses() []class {
+	return []class{
 		{store.ErrSealed, sealed},
 		{store.ErrNoBoard, unknownBoard},
 		{store.ErrTooLarge, tooLarge},

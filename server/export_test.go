@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 
 	"connectrpc.com/connect/v2/connecthttp"
+
+	"github.com/shoalworks/shoal/doc"
 )
 
 // Ruling is a row of the table of reasons.
@@ -28,6 +30,9 @@ func Rulings() []Ruling {
 	}
 	return out
 }
+
+// ParseOps is the parser of a transaction's operations.
+func ParseOps(text string) ([]doc.Op, error) { return parseOps(text) }
 
 // Reason is the reason for an error of the domain.
 func Reason(err error) string { return string(newTable().sort(err).reason) }
