@@ -14,7 +14,7 @@ func megabyte(tb testing.TB) doc.Value {
 	tb.Helper()
 	var items doc.Builder
 	for i := range 5600 {
-		items.Add(fmt.Sprintf("item-%05d", i), doc.Must(map[string]any{
+		items.Add(memberOf(i), doc.Must(map[string]any{
 			"count":  i,
 			"weight": float64(i) / 3,
 			"name":   "a trout with \"spots\" and scales",
@@ -30,6 +30,8 @@ func megabyte(tb testing.TB) doc.Value {
 		"coins": doc.Int(100), "inventory": bag, "name": doc.MustString("reef"),
 	})
 }
+
+func memberOf(i int) string { return fmt.Sprintf("item-%05d", i) }
 
 func BenchmarkIncrement(b *testing.B) {
 	v := megabyte(b)
@@ -61,7 +63,7 @@ func BenchmarkDraft(b *testing.B) {
 	v := megabyte(b)
 	var ops []doc.Op
 	for i := range 10 {
-		ops = append(ops, doc.Increment(doc.P("inventory", fmt.Sprintf("item-%05d", 100+i), "count"), 1))
+		ops = append(ops, doc.Increment(doc.P("inventory", memberOf(100+i), "count"), 1))
 	}
 	b.ReportAllocs()
 	for b.Loop() {

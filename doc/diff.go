@@ -12,6 +12,7 @@ import (
 // Objects are compared by name and lists are aligned, so that taking one item out
 // of fifty is one edit. Lists that differ in more than about a hundred places are
 // compared position by position instead; the edits are right then too, only more.
+// Where lists are nested in lists, what differs is read once for each level.
 // Equal values have no edits.
 func Diff(a, b Value) []Edit {
 	var d differ

@@ -91,3 +91,18 @@ func Visited(a, b Value) int {
 	}
 	return n
 }
+
+// LongestCommon is the alignment of two lists of classes, as index pairs.
+func LongestCommon(a, b []int) (pairs [][2]int, ok bool) {
+	found, ok := longestCommon(a, b)
+	for _, p := range found {
+		pairs = append(pairs, [2]int{p.x, p.y})
+	}
+	return pairs, ok
+}
+
+// The shape of nodes, and the bound on alignment.
+const (
+	Fanout      = fanout
+	MaxDistance = maxDistance
+)
