@@ -97,6 +97,7 @@ func (s *Service) Remove(ctx context.Context, board string, keys ...string) (int
 		return 0, directError("remove", board, err)
 	}
 	n, err := s.host.boards.Remove(ctx, board, keys...)
+	err = orMissing(err) // a board that was never written has no entries
 	if errors.Is(err, store.ErrSealed) {
 		b.sealed.Store(true)
 	}

@@ -130,6 +130,24 @@ func TestLastKeepsTheNewest(t *testing.T) {
 	})
 }
 
+// A node that starts anew writes over what its predecessor wrote.
+func TestOwnStampsGrowFromOneServiceToTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript()
+		o := &board.Options{Boards: boards{"Level": {Rule: store.Last}}}
+		first := startOn(t, s, nil, o)
+		for i := range 9 {
+			first.submit("Level", "u1", int64(i))
+		}
+		first.flush()
+		later(time.Microsecond)
+		second := startOn(t, s, nil, o)
+		second.submit("Level", "u1", 3)
+		second.flush()
+		want(t, "what is stored", second.stored("Level"), []string{"u1=3"})
+	})
+}
+
 func TestSubmitDuringAWriteWaitsForALaterWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, &board.Options{Boards: boards{"Kills": {}}})
@@ -185,12 +203,14 @@ func TestFailedWriteMergesWithWhatIsNewer(t *testing.T) {
 
 func TestValueIsDroppedAfterMaxWriteAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := start(t, &board.Options{Boards: boards{"Kills": {}}})
+		c := &countingClock{Clock: clock.System()}
+		r := startOn(t, newScript(), c, &board.Options{CallTimeout: -1, Boards: boards{"Kills": {}}})
 		var refusals []board.Refusal
 		r.OnRefused(func(f board.Refusal) { refusals = append(refusals, f) })
 		r.store.failAll("merge", notDone)
 		r.submit("Kills", "u1", 5)
 		time.Sleep(time.Hour)
+		want(t, "timers", c.timers.Load(), 10)
 		// The board's windows get rarer: ten attempts outlive an outage of a minute and a half.
 		want(t, "times of the writes", r.store.at("merge"), []float64{1, 2, 4, 8, 16, 31, 46, 61, 76, 91})
 		total := r.Stats().Total

@@ -200,6 +200,49 @@ func TestManyGoroutinesSubmitAndNothingIsLost(t *testing.T) {
 	}
 }
 
+// A submit that races with Forget is refused, or the board is not forgotten.
+func TestSubmitRacesWithForget(t *testing.T) {
+	r := startOn(t, newScript(), nil, &board.Options{FlushEvery: time.Millisecond})
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	accepted := make([]int64, 4)
+	for g := range accepted {
+		wg.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if r.Submit("Coins", fmt.Sprintf("u%d", g), 1) == nil {
+					accepted[g]++
+				}
+			}
+		})
+	}
+	for forgotten := 0; forgotten < 300; {
+		if err := r.Define("Coins", board.Config{Rule: store.Sum}); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Forget("Coins"); err == nil {
+			forgotten++
+		}
+	}
+	close(done)
+	wg.Wait()
+	if err := r.Define("Coins", board.Config{Rule: store.Sum}); err != nil {
+		t.Fatal(err)
+	}
+	r.flush()
+	for g, n := range accepted {
+		key := fmt.Sprintf("u%d", g)
+		stored, err := r.store.Boards.Scores(t.Context(), "Coins", key)
+		if n > 0 && (err != nil || stored[key].Score != n) {
+			t.Fatalf("%s: %d accepted, %d stored, %v", key, n, stored[key].Score, err)
+		}
+	}
+}
+
 // case B17
 func FuzzSubmitKey(f *testing.F) {
 	for _, key := range []string{"u1", "", "a/b", "../x", "a\x00b", "ü", strings.Repeat("k", 129), "Kills", "a b"} {

@@ -240,3 +240,23 @@ func TestUnknownSumOfASealedBoard(t *testing.T) {
 		}
 	})
 }
+
+// While an outcome is unknown nothing newer is sent, the rest of the same window included.
+func TestUnknownSumStopsTheWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := sumRig(t)
+		r.store.failNext("merge", fault{err: store.ErrTooLarge}, vanish)
+		for _, key := range []string{"a", "b", "c", "d"} {
+			r.submit("Coins", key, 1)
+		}
+		r.flushFails()
+		sent := r.store.did("merge")
+		want(t, "batches", []uint64{sent[0].Batch.N, sent[1].Batch.N}, []uint64{1, 2})
+		want(t, "how many were sent", len(sent), 2)
+		r.flush()
+		sent = r.store.did("merge")
+		want(t, "batches", []uint64{sent[2].Batch.N, sent[3].Batch.N}, []uint64{2, 3})
+		want(t, "the repeated one", sent[2].Batch, sent[1].Batch)
+		want(t, "entries", len(r.stored("Coins")), 4)
+	})
+}
