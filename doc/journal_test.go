@@ -18,12 +18,17 @@ type holder struct {
 
 	base   int // revision of the last acknowledged save
 	sent   int // revision of the save in flight, 0 for none
+	over   int // revision that it replaces
 	since  doc.Trail
 	flight doc.Trail
 
-	record  int // revision in the durable store
+	record  int    // revision in the durable store
+	late    []save // saves whose answers were lost, and which may still arrive
 	journal journal
 }
+
+// save is a write of a revision on the condition that the record holds another.
+type save struct{ rev, over int }
 
 // journal is what the fast store holds.
 type journal struct {
@@ -53,14 +58,21 @@ func (h *holder) commit(op doc.Op) {
 
 // save takes a snapshot and sends it.
 func (h *holder) save() {
-	if h.sent == 0 && h.rev() > h.base {
-		h.sent = h.rev()
+	if h.sent == 0 && h.rev() > h.record {
+		h.sent, h.over = h.rev(), h.record // The holder has read the record.
 	}
 }
 
-// land is the save arriving in the store; the holder may never hear of it.
-func (h *holder) land() {
-	if h.sent > 0 {
+// land is the save arriving in the store, or an older one that everybody had
+// given up; the holder may never hear of it.
+func (h *holder) land(t *rapid.T) {
+	if len(h.late) > 0 && rapid.Bool().Draw(t, "late") {
+		if s := rapid.SampledFrom(h.late).Draw(t, "which"); s.over == h.record {
+			h.record = s.rev
+		}
+		return
+	}
+	if h.sent > 0 && h.over == h.record {
 		h.record = h.sent
 	}
 }
@@ -76,6 +88,9 @@ func (h *holder) answer() {
 
 // lose is the holder giving up on the answer: the save landed, or did not.
 func (h *holder) lose() {
+	if h.sent > 0 {
+		h.late = append(h.late, save{h.sent, h.over})
+	}
 	h.sent = 0
 	h.since.Join(&h.flight)
 	h.flight.Reset()
@@ -126,7 +141,7 @@ func journalRecoversAPrefix(t *rapid.T) {
 		case 0:
 			h.save()
 		case 1:
-			h.land()
+			h.land(t)
 		case 2:
 			h.answer()
 		case 3:
