@@ -36,7 +36,10 @@ func (t *Trail) Add(prev, now Value) {
 	t.bound()
 }
 
-// Join notes everything that another trail, of the same history, has collected.
+// Join notes everything that another trail, of the same history, has collected;
+// the other trail stays as it is. While a save is in flight, a journal keeps a
+// second trail for what follows its snapshot: both joined are what to journal, and
+// when the save is acknowledged the second alone is.
 func (t *Trail) Join(other *Trail) {
 	t.marks += t.root.absorb(&other.root)
 	t.bound()
