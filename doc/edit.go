@@ -114,7 +114,7 @@ func (e *Edit) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	kind := f.text("edit")
-	read := Edit{Path: f.path("path")}
+	read := Edit{Path: f.path()}
 	f.what = "the edit " + kind
 	switch kind {
 	case "set":

@@ -66,10 +66,11 @@ func (f *form) text(name string) string {
 	return s
 }
 
-func (f *form) path(name string) Path {
-	p, err := parsePath(f.text(name))
+// path returns the member "path", which must be a JSON Pointer.
+func (f *form) path() Path {
+	p, err := parsePath(f.text("path"))
 	if err != nil {
-		f.fail("%q of %s: %v", name, f.what, err)
+		f.fail("\"path\" of %s: %v", f.what, err)
 	}
 	return p
 }
@@ -92,15 +93,15 @@ func (f *form) list(name string) Value {
 	return v
 }
 
-// flag returns a member that is true or left out.
-func (f *form) flag(name string) bool {
-	v, ok := f.optional(name)
+// clamp returns the member "clamp", which is false when left out.
+func (f *form) clamp() bool {
+	v, ok := f.optional("clamp")
 	if !ok {
 		return false
 	}
 	set, ok := v.AsBool()
 	if !ok {
-		f.fail("%q of %s must be a boolean", name, f.what)
+		f.fail("\"clamp\" of %s must be a boolean", f.what)
 	}
 	return set
 }

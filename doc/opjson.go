@@ -77,7 +77,7 @@ func (op *Op) UnmarshalJSON(data []byte) error {
 
 func opFrom(f *form) (Op, error) {
 	name := f.text("op")
-	op := Op{Path: f.path("path")}
+	op := Op{Path: f.path()}
 	f.what = "the operation " + name
 	switch name {
 	case "set":
@@ -91,7 +91,7 @@ func opFrom(f *form) (Op, error) {
 		op.Value = f.value("by")
 		op.Min, _ = f.optional("min")
 		op.Max, _ = f.optional("max")
-		op.Clamp = f.flag("clamp")
+		op.Clamp = f.clamp()
 	case "append":
 		op.Kind, op.Value = OpAppend, f.list("items")
 	case "insert":
