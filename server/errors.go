@@ -79,6 +79,7 @@ func seasonClasses() []class {
 		{season.ErrNoResult, noResult},
 		{season.ErrNewerFormat, newer},
 		{season.ErrMemory, rebuilding},
+		{season.ErrCalendar, misconfigured},
 	}
 }
 

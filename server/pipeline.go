@@ -119,7 +119,7 @@ func (p procedures) Handle(pattern string, h http.Handler) {
 			return
 		}
 		defer g.leave()
-		r.Body = p.s.timedBody(w, r.Body)
+		p.s.limitBody(w, r)
 		h.ServeHTTP(w, r)
 	}))
 }
@@ -146,31 +146,14 @@ func checkMethod(r *http.Request) error {
 	return nil
 }
 
-// timedBody reads a body within BodyTimeout. The time limit ends with the body: net/http
-// would take it for a broken connection while the call is being worked on.
-func (s *Server) timedBody(w http.ResponseWriter, body io.ReadCloser) io.ReadCloser {
-	if body == http.NoBody {
-		return body
+// limitBody gives a request's body its time. net/http lifts the limit when the body has been
+// read, so that the call itself may take longer.
+func (s *Server) limitBody(w http.ResponseWriter, r *http.Request) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return
 	}
-	rc := http.NewResponseController(w)
-	if err := rc.SetReadDeadline(s.clock.Now().Add(s.limits.BodyTimeout)); err != nil {
-		return body // no connection below: a test's recorder
-	}
-	return &timedBody{body, rc}
-}
-
-type timedBody struct {
-	io.ReadCloser
-	rc *http.ResponseController
-}
-
-// Read lifts the time limit at the end of the body.
-func (b *timedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, io.EOF) {
-		_ = b.rc.SetReadDeadline(time.Time{})
-	}
-	return n, err
+	// Without a connection below (a test's recorder) there is nothing to limit.
+	_ = http.NewResponseController(w).SetReadDeadline(s.clock.Now().Add(s.limits.BodyTimeout))
 }
 
 // intercept is the shell around every call: deadline, faults, and the error's form.

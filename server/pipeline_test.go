@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	shoalv1 "github.com/shoalworks/shoal/proto/shoal/v1"
+	"github.com/shoalworks/shoal/proto/shoal/v1/shoalv1connect"
 	"github.com/shoalworks/shoal/server"
 	"github.com/shoalworks/shoal/store"
 )
@@ -153,8 +155,13 @@ func TestACallOutlivesItsBodysTime(t *testing.T) {
 	d := startDaemon(t, setup{parts: v.install, config: func(c *server.Config) { c.Limits.BodyTimeout = 30 * time.Millisecond }})
 	release := v.hold()
 	defer release()
-	got := make(chan answer, 1)
+	got, rpc := make(chan answer, 1), make(chan error, 1)
 	go func() { got <- d.call("NodeService/Status", "{}") }()
+	go func() {
+		_, err := shoalv1connect.NewNodeServiceClient(d.wires()["gRPC"]).Status(t.Context(), &shoalv1.NodeStatusRequest{})
+		rpc <- err
+	}()
+	<-v.entered
 	<-v.entered
 	_, other := d.dial("POST /shoal.v1.NodeService/Status HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{")
 	res, err := http.ReadResponse(other, nil) // a body that begins later has had its time
@@ -165,6 +172,9 @@ func TestACallOutlivesItsBodysTime(t *testing.T) {
 	release()
 	if a := <-got; a.status != 200 {
 		t.Errorf("%d %s", a.status, a.body)
+	}
+	if err := <-rpc; err != nil {
+		t.Error(err)
 	}
 }
 

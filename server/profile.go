@@ -10,7 +10,6 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/profile"
 	shoalv1 "github.com/shoalworks/shoal/proto/shoal/v1"
 )
@@ -173,15 +172,12 @@ func (p profileService) Sync(ctx context.Context, req *shoalv1.ProfileSyncReques
 	return &shoalv1.ProfileSyncResponse{Revision: max(revision, stored)}, nil
 }
 
-// Release stores a profile and frees it. It goes on when the caller goes away: a session half
-// released helps nobody.
+// Release stores a profile and frees it. It goes on when the caller goes away.
 func (p profileService) Release(ctx context.Context, req *shoalv1.ProfileReleaseRequest) (*shoalv1.ProfileReleaseResponse, error) {
 	sess, err := p.session(req.GetSet(), req.GetKey())
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := clock.WithTimeout(context.WithoutCancel(ctx), p.s.clock, p.s.limits.CallTimeout)
-	defer cancel()
 	if err := sess.Release(ctx); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"connectrpc.com/connect/v2"
+
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/profile"
 	shoalv1 "github.com/shoalworks/shoal/proto/shoal/v1"
@@ -248,6 +250,33 @@ func stubborn(t *testing.T, engine *memstore.Engine) (asked <-chan struct{}) {
 	})
 	h.call("ProfileService/Load", ann).is(t)
 	return heard
+}
+
+// A caller that goes away while its profile is released does not stop the release.
+func TestReleaseGoesOnWithoutItsCaller(t *testing.T) {
+	d := startDaemon(t, setup{})
+	leaving, goOn := make(chan struct{}), make(chan struct{})
+	d.set.OnLeave(func(context.Context, *profile.Session) {
+		close(leaving)
+		<-goOn
+	})
+	d.call("ProfileService/Load", ann).is(t)
+	d.call("ProfileService/Transact", `{"set":"players","key":"ann","ops":[{"op":"set","path":"/coins","value":7}]}`).is(t)
+	session, _ := d.set.Session("ann")
+	ctx, hangUp := context.WithCancel(t.Context())
+	gone := make(chan error, 1)
+	go func() {
+		_, err := shoalv1connect.NewProfileServiceClient(d.wires()["Connect"]).Release(ctx, &shoalv1.ProfileReleaseRequest{Set: "players", Key: "ann"})
+		gone <- err
+	}()
+	<-leaving
+	hangUp()
+	if err := <-gone; connect.CodeOf(err) != connect.CodeCanceled {
+		t.Errorf("got %v", err)
+	}
+	close(goOn)
+	<-session.Done()
+	d.call("ProfileService/Get", ann).is(t, "/openHere", "false", "/holder", "null", "/profile/data/coins", "7")
 }
 
 // A load that waits ends when the server closes: the session would be released at once.

@@ -43,6 +43,7 @@ const (
 	noSeason        reason = "no_season"
 	noResult        reason = "no_result"
 	rebuilding      reason = "rebuilding"
+	misconfigured   reason = "misconfigured"
 	sealed          reason = "sealed"
 	queueFull       reason = "queue_full"
 	overloaded      reason = "overloaded"
@@ -110,6 +111,7 @@ func rulings() []ruling {
 		{noSeason, connect.CodeInvalidArgument, 0, notDone, "use an id such as C1S2; Calendar lists them"},
 		{noResult, connect.CodeNotFound, 0, notDone, "ask again after the season has been closed"},
 		{rebuilding, connect.CodeUnavailable, 0, notDone, "the board lost its memory and is being rebuilt; try again"},
+		{misconfigured, connect.CodeFailedPrecondition, 0, notDone, "an operator has to give this daemon the configuration of the fleet"},
 		{unknownSet, connect.CodeNotFound, 0, notDone, "use a set of the daemon's configuration"},
 		{unknownBoard, connect.CodeNotFound, 0, notDone, "use a board of the daemon's configuration"},
 		{unknownSeason, connect.CodeNotFound, 0, notDone, "use a season of the daemon's configuration"},
