@@ -63,7 +63,7 @@ func Start(ctx context.Context, st *store.Store, opts *Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{Node: inner, sets: make(map[string]*profile.Set), seasons: make(map[string]*Competition)}
-	if err := n.wire(o); err != nil {
+	if err := n.wire(o); err != nil { //nolint:contextcheck // services outlive the start; they end with the node
 		_, closeErr := inner.Close(context.WithoutCancel(ctx))
 		return nil, errors.Join(err, closeErr)
 	}

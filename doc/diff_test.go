@@ -269,7 +269,7 @@ func TestKindsHaveNames(t *testing.T) {
 		doc.EffectSet, doc.EffectUnset, doc.EffectTail, doc.EffectKind(9),
 		doc.KindNull, doc.KindBool, doc.KindInt, doc.KindFloat, doc.KindString, doc.KindList, doc.KindObject, doc.Kind(99),
 		doc.OpKind(0))
-	want := "set unset splice unknown set unset tail unknown null bool int float string list object unknown unknown"
+	want := "set unset splice unknown set unset tail unknown null bool int float string list object unknown" + " unknown"
 	if got != want {
 		t.Fatalf("%s", got)
 	}

@@ -205,7 +205,7 @@ func splicesMatchSlices(t *rapid.T) {
 	sameItems(t, v, want)
 }
 
-// The place that grew grew by what is said, and by more than half of the growth
+// The place that grew did so by what is said, and by more than half of the growth
 // of everything around it.
 func TestGrowthIsMostOfIt(t *testing.T) { rapid.Check(t, growthIsMostOfIt) }
 

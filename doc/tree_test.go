@@ -28,7 +28,7 @@ func listsMatchSlices(t *rapid.T) {
 		switch kind := rapid.IntRange(0, 4).Draw(t, "kind"); {
 		case kind == 0 || len(want) == 0:
 			many := slices.Repeat([]doc.Value{item}, rapid.SampledFrom([]int{1, 2, 33, 70}).Draw(t, "many"))
-			op, want = doc.AppendTo("", many...), append(want, many...)
+			op, want = doc.AppendTo("", many...), slices.Concat(want, many)
 		case kind == 1:
 			op, want = doc.InsertAt("", at, item), slices.Insert(want, at, item)
 		case kind == 2:

@@ -124,7 +124,7 @@ func TestTypedErrorsAreTheirSentinels(t *testing.T) {
 	for large, want := range map[bool]error{false: store.ErrInvalid, true: store.ErrTooLarge} {
 		err := error(&store.InvalidError{Field: "key", Problem: "is odd", Large: large})
 		for _, word := range []error{store.ErrInvalid, store.ErrTooLarge, store.ErrConflict} {
-			if errors.Is(err, word) != (word == want) {
+			if errors.Is(err, word) != errors.Is(word, want) {
 				t.Errorf("large %v: %v is %v: %v", large, err, word, errors.Is(err, word))
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -96,13 +97,15 @@ func (s *span) UnmarshalText(text []byte) error {
 }
 
 // environment lists the variables that set a member of the configuration.
-var environment = map[string]string{
-	"SHOAL_STORE":      "store",
-	"SHOAL_LISTEN":     "listen",
-	"SHOAL_NAME":       "name",
-	"SHOAL_API_KEY":    "apiKey",
-	"SHOAL_BEAT":       "beat",
-	"SHOAL_DEAD_AFTER": "deadAfter",
+func environment() map[string]string {
+	return map[string]string{
+		"SHOAL_STORE":      "store",
+		"SHOAL_LISTEN":     "listen",
+		"SHOAL_NAME":       "name",
+		"SHOAL_API_KEY":    "apiKey",
+		"SHOAL_BEAT":       "beat",
+		"SHOAL_DEAD_AFTER": "deadAfter",
+	}
 }
 
 // keyDelimiter cannot come up in a name, so that "a.b" is one name.
@@ -154,29 +157,21 @@ func explain(path string, err error) error {
 
 func fromEnvironment(env []string) (map[string]any, error) {
 	out := make(map[string]any)
+	known := environment()
 	var errs []error
 	for _, pair := range env {
 		key, value, _ := strings.Cut(pair, "=")
 		if !strings.HasPrefix(key, "SHOAL_") {
 			continue
 		}
-		member, ok := environment[key]
+		member, ok := known[key]
 		if !ok {
-			errs = append(errs, fmt.Errorf("environment: %s is unknown; known are %s", key, strings.Join(knownVariables(), ", ")))
+			errs = append(errs, fmt.Errorf("environment: %s is unknown; known are %s", key, strings.Join(slices.Sorted(maps.Keys(known)), ", ")))
 			continue
 		}
 		out[member] = value
 	}
 	return out, errors.Join(errs...)
-}
-
-func knownVariables() []string {
-	names := make([]string, 0, len(environment))
-	for name := range environment {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // applyDefaults fills in what nobody said: a set, two boards and a season to begin with.

@@ -26,7 +26,7 @@ type demoCommand struct {
 }
 
 // Help is shown by --help.
-func (demoCommand) Help() string {
+func (*demoCommand) Help() string {
 	return `Several nodes in one process, each with its own way to one SQLite store, as processes of one machine would have.
 Players fish, save, leave, and move from node to node while the old one still holds their profile; a node crashes now
 and then and another takes its place. A ledger checks from the outside that no acknowledged save is missing, that one
@@ -49,7 +49,7 @@ func (c *demoCommand) Run(ctx context.Context, o *output) error {
 		if err != nil {
 			return &exitError{exitUnserved, err}
 		}
-		defer os.RemoveAll(temporary)
+		defer func() { _ = os.RemoveAll(temporary) }()
 		folder = temporary
 	} else if err := checkEmpty(folder); err != nil {
 		return &exitError{exitUsage, err}

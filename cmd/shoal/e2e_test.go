@@ -26,7 +26,7 @@ var binary = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(folder, "shoal")
-	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
+	out, err := exec.CommandContext(context.Background(), "go", "build", "-o", path, ".").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
@@ -62,7 +62,7 @@ func serve(t *testing.T, store string, flags ...string) *daemon {
 	}
 	addr := freeAddr(t)
 	d := &daemon{t: t, url: "http://" + addr, done: make(chan struct{}), log: new(tail)}
-	d.cmd = exec.Command(path, append([]string{"serve", "--store", store, "--listen", addr}, flags...)...)
+	d.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), path, append([]string{"serve", "--store", store, "--listen", addr}, flags...)...)
 	stderr, err := d.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -95,11 +95,11 @@ func serve(t *testing.T, store string, flags ...string) *daemon {
 // freeAddr is a loopback address that nobody listens on.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	return l.Addr().String()
 }
 
@@ -153,7 +153,7 @@ func do(req *http.Request) (int, []byte, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
 	return resp.StatusCode, body, err
 }

@@ -87,7 +87,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 // helped ends parsing after help was printed, where kong would end the process.
 type helped struct{}
 
-func parse(parser *kong.Kong, args []string) (command *kong.Context, err error, wasHelp bool) { //nolint:revive,staticcheck // the error is the parser's, the flag this function's own
+func parse(parser *kong.Kong, args []string) (command *kong.Context, err error, wasHelp bool) {
 	defer func() {
 		if p := recover(); p != nil {
 			if _, ok := p.(helped); !ok {

@@ -32,7 +32,7 @@ type serveCommand struct {
 }
 
 // Help is shown by --help.
-func (serveCommand) Help() string {
+func (*serveCommand) Help() string {
 	return `A daemon is one node. It serves profiles, boards and seasons over HTTP: JSON, gRPC and gRPC-Web on one port.
 Several daemons share one store and need nothing else to agree:
 

@@ -9,7 +9,7 @@ import (
 type versionCommand struct{}
 
 // Run prints the version of the module, or of the commit that this was built from.
-func (versionCommand) Run(o *output) error {
+func (*versionCommand) Run(o *output) error {
 	_, err := fmt.Fprintf(o.out, "shoal %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	return err
 }

@@ -100,7 +100,7 @@ func (f *fisher) stay(ctx context.Context, m *member, s *profile.Session) {
 		if !f.pause(ctx, m, s) {
 			return
 		}
-		if err := f.cast(s, m); err != nil {
+		if err := f.cast(s, m); err != nil { //nolint:contextcheck // a transaction waits for nothing
 			f.world.tally.refusals.Add(1)
 			continue
 		}
