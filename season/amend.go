@@ -62,11 +62,30 @@ func (s *Service) amend(ctx context.Context, key string, next func(now []byte) (
 	return nil, fmt.Errorf("season: write %s: %w", key, last)
 }
 
-// firstRecord is season/<set>/first: the season in which the set was first used.
+// firstRecord is season/<set>/first: the season in which the set was first used, and the
+// calendar by which it was.
 type firstRecord struct {
-	Format int    `json:"format"`
-	K      int64  `json:"k"`
-	Season string `json:"season"`
+	Format   int       `json:"format"`
+	K        int64     `json:"k"`
+	Season   string    `json:"season"`
+	Epoch    time.Time `json:"epoch"`
+	Length   string    `json:"length"`
+	PerCycle int       `json:"perCycle"`
+}
+
+func newFirst(c Calendar, k int64) firstRecord {
+	return firstRecord{1, k, c.ID(k), c.Epoch.UTC(), c.Length.String(), c.PerCycle}
+}
+
+// differs tells how another calendar than the stored one is configured. Seasons counted by
+// two calendars would mix under the same ids, and resets would come at any time.
+func (f firstRecord) differs(c Calendar) error {
+	now := newFirst(c, f.K)
+	if f.Epoch.Equal(now.Epoch) && f.Length == now.Length && f.PerCycle == now.PerCycle {
+		return nil
+	}
+	return fmt.Errorf("%w: stored are epoch %s, length %s, %d a cycle; configured are %s, %s, %d", ErrCalendar,
+		f.Epoch.Format(time.RFC3339Nano), f.Length, f.PerCycle, now.Epoch.Format(time.RFC3339Nano), now.Length, now.PerCycle)
 }
 
 // closedRecord is season/<set>/closed: every season from first to Through has a result.
@@ -102,7 +121,7 @@ func (s *Service) begin(ctx context.Context) (progress, error) {
 		if now != nil {
 			return nil, errKeep
 		}
-		return json.Marshal(firstRecord{Format: 1, K: k, Season: s.cfg.ID(k)})
+		return json.Marshal(newFirst(s.cfg.Calendar, k))
 	})
 	if err != nil {
 		return progress{}, err
@@ -121,6 +140,10 @@ func (s *Service) readProgress(ctx context.Context) (progress, error) {
 		var first firstRecord
 		if err := json.Unmarshal(recs[0].Value, &first); err != nil {
 			return progress{}, fmt.Errorf("season: decode %s: %w", recs[0].Key, err)
+		}
+		if err := first.differs(s.cfg.Calendar); err != nil {
+			s.foreign.Store(true)
+			return progress{}, err
 		}
 		p.started, p.first = true, max(first.K, 0)
 	}

@@ -22,10 +22,11 @@ const (
 
 // closer is the state of the loop that closes seasons.
 type closer struct {
-	s    *Service
-	next time.Time // when the next pass is due, by the local clock
-	jit  time.Duration
-	k    int64 // the season that jit was drawn for
+	s     *Service
+	known bool      // progress has been read once, and with it whether the calendar is the set's
+	next  time.Time // when the next pass is due, by the local clock
+	jit   time.Duration
+	k     int64 // the season that jit was drawn for
 }
 
 func (s *Service) newCloser() *closer {
@@ -37,6 +38,12 @@ func (s *Service) newCloser() *closer {
 // or sooner when something is left.
 func (c *closer) step(ctx context.Context, now time.Time) (next time.Time, err error) {
 	s := c.s
+	if !c.known {
+		if _, err = s.readProgress(ctx); err != nil {
+			return now.Add(soon), err
+		}
+		c.known = true
+	}
 	var out passed
 	if !now.Before(c.next) { // else it was kicked
 		every := max(s.cfg.CloseEvery, -s.cfg.CloseEvery)
@@ -262,14 +269,12 @@ func (s *Service) compute(ctx context.Context, k int64, reg register) (*Result, 
 		return nil, errAgain
 	}
 	for _, b := range s.cfg.Boards {
-		info, err := s.boards.Seal(ctx, BoardKey(s.set, b.Name, res.Season))
-		if err == nil && !reg.valid(b.Name, info.Generation) {
-			err = ErrMemory
-		}
-		if err != nil {
+		if _, err := s.boards.Seal(ctx, BoardKey(s.set, b.Name, res.Season)); err != nil {
 			return nil, fmt.Errorf("seal board %s: %w", b.Name, err)
 		}
 	}
+	// The page itself says which life of the board it is of: this is the line that keeps a
+	// board that lost its memory out of every result.
 	for _, b := range s.cfg.Boards {
 		page, err := s.boards.Page(ctx, BoardKey(s.set, b.Name, res.Season), 0, s.cfg.Keep)
 		if err == nil && (!reg.valid(b.Name, page.Info.Generation) || !page.Info.Sealed) {

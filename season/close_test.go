@@ -38,6 +38,9 @@ func TestABoundaryWithAllNodesDownIsClosedLater(t *testing.T) {
 		if _, err := b.Result(t.Context(), "C1S4"); !errors.Is(err, season.ErrNoResult) {
 			t.Fatalf("the running season: %v", err)
 		}
+		if w.profiles.scans() > 0 {
+			t.Fatal("profiles were scanned for seasons that nobody played")
+		}
 		if st := b.Status(); !st.Started || st.First != 0 || st.Through != 2 || len(st.Waiting) != 0 {
 			t.Fatalf("%+v", st)
 		}
@@ -199,7 +202,14 @@ func TestAWriteToAnEndedSeasonIsRefusedAndChangesNothing(t *testing.T) {
 		w.pastGrace(0)
 		b.closeDue()
 		before := w.raw("season/reef/C1S1/result")
+		a.tap.set(func(call string) fate {
+			if strings.HasPrefix(call, "merge") {
+				t.Errorf("%s, though the node can know that the season has a result", call)
+			}
+			return pass
+		})
 		a.window()
+		a.tap.set(nil)
 		b.wantResult("C1S1", "Fish", "ada:1")
 		page, err := w.engine.Boards().Page(t.Context(), season.BoardKey("reef", "Fish", "C1S1"), 0, 9)
 		if err != nil || len(page.Entries) != 1 || page.Entries[0].Score != 1 || !bytes.Equal(before, w.raw("season/reef/C1S1/result")) {

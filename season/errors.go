@@ -26,6 +26,9 @@ var (
 	ErrMemory = errors.New("season: a board lost its memory")
 	// ErrClock: fleet time is not fresh, so no season is closed.
 	ErrClock = errors.New("season: fleet time is not fresh")
+	// ErrCalendar: the set was begun with another calendar; nothing is counted. Give the seasons
+	// another name, or go back to the stored calendar.
+	ErrCalendar = errors.New("season: the set has another calendar")
 	// ErrFull: the outbox is full; the value stays with the session and is sent later.
 	ErrFull = errors.New("season: outbox full")
 )

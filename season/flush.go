@@ -303,17 +303,21 @@ func (s *Service) refuse(ctx context.Context, k int64, list []parcel, why error)
 
 func (s *Service) refuseOn(ctx context.Context, k int64, b Board, list []parcel, why error) error {
 	id := s.cfg.ID(k)
-	keys := make([]string, len(list))
-	for i, p := range list {
-		keys[i] = p.key
-	}
-	counted, err := s.boards.Scores(ctx, BoardKey(s.set, b.Name, id), keys...)
-	missing := errors.Is(err, store.ErrNoBoard)
-	if err != nil && !missing {
-		return fmt.Errorf("season: read board %s of %s: %w", b.Name, id, err)
-	}
-	if missing && s.shelf.isClosed(k) && !s.unplayed(k) {
+	key := BoardKey(s.set, b.Name, id)
+	_, err := s.boards.Info(ctx, key)
+	if errors.Is(err, store.ErrNoBoard) && s.shelf.isClosed(k) && !s.unplayed(k) {
 		return nil // dropped since it was closed; what it held cannot be told any more
+	}
+	var counted map[string]store.Entry
+	if err == nil {
+		keys := make([]string, len(list))
+		for i, p := range list {
+			keys[i] = p.key
+		}
+		counted, err = s.boards.Scores(ctx, key, keys...)
+	}
+	if err != nil && !errors.Is(err, store.ErrNoBoard) {
+		return fmt.Errorf("season: read %s: %w", key, err)
 	}
 	for _, p := range list {
 		score, ok := number(p.stats, b.Stat)

@@ -75,7 +75,7 @@ func (s *Service) shelved(ks []int64) (out map[int64]*Result, missing []int64) {
 func (s *Service) take(k int64, rec store.Record) (*Result, error) {
 	if rec.Missing() {
 		s.shelf.setAbsent(k, s.clock.Now())
-		return nil, nil //nolint:nilnil // no result yet is an answer
+		return nil, nil
 	}
 	res, err := decodeResult(rec.Value)
 	if err != nil {

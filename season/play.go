@@ -16,6 +16,9 @@ func (s *Service) playerOf(session Session) (*player, error) {
 	if s.isClosed() {
 		return nil, ErrClosed
 	}
+	if s.foreign.Load() {
+		return nil, fmt.Errorf("%w: %s", ErrCalendar, s.set)
+	}
 	if err := name.CheckKey("key", session.Key()); err != nil {
 		return nil, fmt.Errorf("season: %w", err)
 	}
@@ -160,6 +163,11 @@ func (s *Service) advance(p *player) error {
 func (s *Service) Joined(ctx context.Context, session Session) ([]Title, error) {
 	p, err := s.playerOf(session)
 	if err != nil {
+		return nil, err
+	}
+	// A set of another calendar is found out before anything is written; a store that does not
+	// answer only delays the titles.
+	if _, err := s.begin(ctx); errors.Is(err, ErrCalendar) {
 		return nil, err
 	}
 	if err := s.advance(p); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -413,6 +414,171 @@ func TestClosingIsBoundedAndSaysWhatIsLeft(t *testing.T) {
 		defer cancel()
 		if err := h.Close(ctx); err == nil || !strings.Contains(err.Error(), "1 values not written") {
 			t.Fatalf("close: %v", err)
+		}
+	})
+}
+
+// A call that hangs holds up nothing for longer than its own deadline.
+func TestAHangingStoreIsGivenUp(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		h.play(h.join("ada"), "catch", "coins")
+		h.tap.set(func(call string) fate {
+			if strings.HasPrefix(call, "merge season/reef/Fish") {
+				return hang
+			}
+			return pass
+		})
+		start := time.Now()
+		if err := h.Window(t.Context()); !errors.Is(err, store.ErrUnknown) || time.Since(start) > time.Minute {
+			t.Fatalf("window: %v after %v", err, time.Since(start))
+		}
+		if got := h.top("Coins"); !slices.Equal(got, []string{"ada:10"}) {
+			t.Fatalf("the other board: %v", got)
+		}
+		h.tap.set(nil)
+		h.window()
+		if got := h.top("Fish"); !slices.Equal(got, []string{"ada:1"}) {
+			t.Fatalf("later: %v", got)
+		}
+	})
+}
+
+// A player on the page stands where the page says, anybody else behind it.
+func TestTheCardAndThePageNeverContradict(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		boards := &pagedBoards{Boards: season.StoreBoards(w.engine.Boards())}
+		h := w.host("a", hostOptions{deps: season.Deps{Boards: boards}})
+		for i := range 5 {
+			h.play(h.join(fmt.Sprint("u", i)), slices.Repeat([]string{"catch"}, 5-i)...)
+		}
+		h.window()
+		h.top("Fish") // now the page is kept: u0 u1 u2
+		h.play(h.players("u4"), slices.Repeat([]string{"catch"}, 20)...)
+		h.window()
+		for key, want := range map[string]int64{"u0": 1, "u2": 3, "u4": 4, "u3": 5} {
+			if st, ok, err := h.Standing(t.Context(), "Fish", key); err != nil || !ok || st.Rank != want {
+				t.Errorf("%s stands at %d, %v, %v, want %d", key, st.Rank, ok, err, want)
+			}
+		}
+		if boards.shape.CacheFor != 30*time.Second || boards.shape.Entries != 3 {
+			t.Errorf("defined as %+v", boards.shape)
+		}
+	})
+}
+
+// pagedBoards keeps the first page of each board for ever, three entries of it.
+type pagedBoards struct {
+	season.Boards
+	pages sync.Map
+	shape season.Shape
+}
+
+func (b *pagedBoards) Define(_ string, s season.Shape) error {
+	b.shape = s
+	return nil
+}
+
+func (b *pagedBoards) Top(ctx context.Context, board string, _ int) (store.Page, error) {
+	if p, ok := b.pages.Load(board); ok {
+		return p.(store.Page), nil
+	}
+	p, err := b.Boards.Top(ctx, board, 3)
+	b.pages.Store(board, p)
+	return p, err
+}
+
+// Before anybody has played, a thousand looks at the empty board are one look at the store.
+func TestAnEmptyBoardIsNotAskedForEachTime(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		read := countReads(h)
+		for range 1000 {
+			if got := h.top("Fish"); got != nil {
+				t.Fatalf("%v", got)
+			}
+		}
+		if read() != 1 {
+			t.Fatalf("%d reads", read())
+		}
+	})
+}
+
+// Boards are defined before they are used, and forgotten when their season is long over.
+func TestBoardsOfOldSeasonsAreForgotten(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		boards := &definedBoards{Boards: season.StoreBoards(w.engine.Boards()), t: t, known: make(map[string]bool)}
+		h := w.host("a", hostOptions{deps: season.Deps{Boards: boards}})
+		s := h.join("ada")
+		for k := range int64(12) {
+			w.until(time.Duration(k)*time.Hour + 10*time.Minute)
+			h.play(s, "catch")
+			h.window()
+			h.top("Fish")
+			h.closeDue()
+			if _, err := h.Sweep(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(boards.known) > 8 || boards.most > 8 {
+			t.Fatalf("%d boards are defined, at most %d were", len(boards.known), boards.most)
+		}
+	})
+}
+
+type definedBoards struct {
+	season.Boards
+	t     *testing.T
+	known map[string]bool
+	most  int
+}
+
+func (b *definedBoards) Define(board string, _ season.Shape) error {
+	b.known[board] = true
+	b.most = max(b.most, len(b.known)-2) // one season is defined before another is forgotten
+	return nil
+}
+
+func (b *definedBoards) Forget(board string) { delete(b.known, board) }
+
+func (b *definedBoards) check(board string) {
+	if !b.known[board] {
+		b.t.Errorf("%s is used and not defined", board)
+	}
+}
+
+func (b *definedBoards) Merge(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
+	b.check(board)
+	return b.Boards.Merge(ctx, board, batch)
+}
+
+func (b *definedBoards) Page(ctx context.Context, board string, offset int64, limit int) (store.Page, error) {
+	b.check(board)
+	return b.Boards.Page(ctx, board, offset, limit)
+}
+
+// A set that was begun with another calendar is left alone, and says so.
+func TestAnotherCalendarIsRefused(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		h.play(h.join("ada"), "catch")
+		w.cfg.Length = 2 * time.Hour
+		b := w.host("b", hostOptions{})
+		if _, err := b.CloseDue(t.Context()); !errors.Is(err, season.ErrCalendar) {
+			t.Fatalf("close: %v", err)
+		}
+		s := w.profiles.load("bob")
+		if _, err := b.Joined(t.Context(), s); !errors.Is(err, season.ErrCalendar) {
+			t.Fatalf("join: %v", err)
+		}
+		if c := w.host("c", hostOptions{loops: true}); true {
+			synctest.Wait() // the loop has had its first look
+			if err := c.Record(s, season.Event{Name: "catch"}); !errors.Is(err, season.ErrCalendar) {
+				t.Fatalf("record without a join: %v", err)
+			}
+		}
+		if err := b.Record(s, season.Event{Name: "catch"}); !errors.Is(err, season.ErrCalendar) || s.commits() != 0 {
+			t.Fatalf("record: %v", err)
 		}
 	})
 }

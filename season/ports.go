@@ -48,8 +48,9 @@ type Shape struct {
 	Entries  int           // how many entries the cached page should have
 }
 
-// Boards is where the seasons' boards are. Top may answer from a cache; everything else is
-// the contract of store.Boards.
+// Boards is where the seasons' boards are. Everything but Top is the contract of store.Boards:
+// a call of the store, at once. For Top, Standing and Scores a missing board may also be an
+// empty one: a page without a generation, no standing, no scores.
 type Boards interface {
 	// Define tells of a board before it is read or written; it may be repeated with the same
 	// shape. Define and Forget call no store.
@@ -57,6 +58,7 @@ type Boards interface {
 	// Forget ends what Define began, when the board's season has not been used for a while.
 	// What is stored stays. It is a hint.
 	Forget(board string)
+	// Top is the best entries, from a page that is read again after Shape.CacheFor.
 	Top(ctx context.Context, board string, count int) (store.Page, error)
 
 	Create(ctx context.Context, board string, spec store.BoardSpec) (store.BoardInfo, error)
@@ -66,6 +68,7 @@ type Boards interface {
 	Scores(ctx context.Context, board string, keys ...string) (map[string]store.Entry, error)
 	Seal(ctx context.Context, board string) (store.BoardInfo, error)
 	Info(ctx context.Context, board string) (store.BoardInfo, error)
+	Drop(ctx context.Context, board string) error
 }
 
 // StoreBoards uses a board store as it is, without a cache.

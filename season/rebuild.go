@@ -36,13 +36,13 @@ type life struct {
 // rebuild fills boards of a season that is over from the profiles, and has the register vouch
 // for them. How it stays right:
 //
-//   - The generation is noted before the scan and compared after it: a board that lost its
-//     memory in between does not pass.
+//   - The generation is noted before the scan: a board that lost its memory in between has
+//     another one, and does not pass.
 //   - Two nodes may rebuild at once: Create answers both the same life, the merges repeat each
 //     other, and the one that comes late finds the board sealed or the register moved, and
 //     starts over by looking.
-//   - The register is read, the board's generation is compared once more, and only then the
-//     register is replaced on the condition that it is still what was read. So a rebuild that
+//   - After the scan the register is read, then the board's generation is compared with the
+//     one noted, and only then the register is replaced on the condition that it is still what was read. So a rebuild that
 //     was interrupted or overtaken is never vouched for: without that write the next closer
 //     finds the board lost and fills it again.
 func (s *Service) rebuild(ctx context.Context, k int64, lost []Board) error {
@@ -99,7 +99,7 @@ func (s *Service) fill(ctx context.Context, k int64, lost []Board) ([]life, erro
 			return nil, err
 		}
 		if info.Sealed {
-			return nil, s.sealedLife(ctx, k, life{b, info.Generation})
+			return nil, s.unseal(ctx, k, life{b, info.Generation})
 		}
 		lives = append(lives, life{b, info.Generation})
 	}
@@ -123,17 +123,15 @@ func (s *Service) fill(ctx context.Context, k int64, lost []Board) ([]life, erro
 	if err != nil {
 		return nil, fmt.Errorf("rebuild from the profiles: %w", err)
 	}
-	for _, l := range lives {
-		if err := s.sameLife(ctx, k, l); err != nil {
-			return nil, err
-		}
-	}
 	return lives, nil
 }
 
-// sealedLife says what a sealed board that the register did not vouch for means: another node
-// has just finished it, or it can only wait for an operator to drop it.
-func (s *Service) sealedLife(ctx context.Context, k int64, l life) error {
+// unseal deals with a sealed board that the register, as last read, does not vouch for. Either
+// another node has just finished it; or it was sealed in the moment after it had lost its
+// memory, and is dropped, to be made anew. Dropping is safe whenever it lands: the truth is in
+// the profiles until there is a result, and a result is made only from pages of the generation
+// that the register names.
+func (s *Service) unseal(ctx context.Context, k int64, l life) error {
 	rec, err := s.read(ctx, registerKey(s.set, s.cfg.ID(k)))
 	if err != nil {
 		return err
@@ -145,7 +143,12 @@ func (s *Service) sealedLife(ctx context.Context, k int64, l life) error {
 	if reg.valid(l.board.Name, l.generation) {
 		return errAgain
 	}
-	return fmt.Errorf("board %s: %w: it is sealed in a generation that the register does not name; drop the board to have it rebuilt", l.board.Name, ErrMemory)
+	s.log.WarnContext(ctx, "a board was sealed after it had lost its memory; it is dropped and rebuilt from the profiles",
+		"season", reg.Season, "board", l.board.Name)
+	if err := s.boards.Drop(ctx, BoardKey(s.set, l.board.Name, reg.Season)); err != nil {
+		return fmt.Errorf("drop board %s: %w", l.board.Name, err)
+	}
+	return errAgain
 }
 
 // fillWith merges values into the boards that are being filled.

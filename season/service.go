@@ -42,6 +42,8 @@ type Service struct {
 	waits   waits
 	named   atomic.Pointer[named]
 	defined defined
+	blank   blank
+	foreign atomic.Bool // the set's stored calendar is another one
 
 	passing   chan struct{} // holds a token while a closing pass runs
 	flushKick chan struct{}
@@ -89,15 +91,16 @@ func newService(n *node.Node, set string, cfg Config, deps Deps) (*Service, erro
 		return nil, err
 	}
 	s := &Service{
-		n: n, set: set, cfg: cfg, rules: newRules(set, cfg), deps: deps, boards: deps.Boards,
-		durable: n.Store().Durable(), clock: n.Clock(), log: n.Logger().With("seasons", set),
+		n: n, set: set, cfg: cfg, rules: newRules(set, cfg), deps: deps,
+		durable: boundedRecords{n.Store().Durable(), n.Clock()}, clock: n.Clock(), log: n.Logger().With("seasons", set),
 		players: newPlayers(), outbox: newOutbox(MaxOutbox), shelf: newShelf(MaxResults), opened: newOpened(),
 		passing: make(chan struct{}, 1), flushKick: make(chan struct{}, 1), closeKick: make(chan struct{}, 1),
 		stop: func() {},
 	}
-	if s.boards == nil {
-		s.boards = StoreBoards(n.Store().Boards())
+	if deps.Boards == nil {
+		deps.Boards = StoreBoards(n.Store().Boards())
 	}
+	s.boards = boundedBoards{deps.Boards, n.Clock()}
 	s.ending.begun, s.ending.ended = make(chan struct{}), make(chan struct{})
 	return s, nil
 }

@@ -110,7 +110,7 @@ func (s *Service) Top(ctx context.Context, board string, count int) (store.Page,
 		return store.Page{}, err
 	}
 	page, err := s.boards.Top(ctx, key, count)
-	if errors.Is(err, store.ErrNoBoard) {
+	if errors.Is(err, store.ErrNoBoard) || err == nil && page.Info.Generation == "" {
 		return store.Page{}, s.whyMissing(ctx, k, board)
 	}
 	if err != nil {
@@ -119,21 +119,33 @@ func (s *Service) Top(ctx context.Context, board string, count int) (store.Page,
 	return page, nil
 }
 
-// Standing is the exact standing of a player on a board of the current season; ok is false
-// when the player is not on it. The board is up to FlushEvery behind the player's counters.
+// Standing is the standing of a player on a board of the current season; ok is false when the
+// player is not on it. A player on the cached page has the standing shown there, and anybody
+// else the exact one, behind the page: so the player's card and the board never contradict.
+// The board is up to FlushEvery behind the player's counters.
 func (s *Service) Standing(ctx context.Context, board, key string) (st store.Standing, ok bool, err error) {
-	k, name, err := s.boardNow(board)
+	_, boardKey, err := s.boardNow(board)
 	if err != nil {
 		return store.Standing{}, false, err
 	}
-	st, ok, err = s.boards.Standing(ctx, name, key)
-	if errors.Is(err, store.ErrNoBoard) {
-		return store.Standing{}, false, s.whyMissing(ctx, k, board)
+	page, err := s.Top(ctx, board, s.cfg.Top)
+	if err != nil || page.Info.Generation == "" {
+		return store.Standing{}, false, err
 	}
-	if err != nil {
-		return store.Standing{}, false, fmt.Errorf("season: standing on %s: %w", name, err)
+	for _, e := range page.Entries {
+		if e.Key == key {
+			return e, true, nil
+		}
 	}
-	return st, ok, nil
+	st, ok, err = s.boards.Standing(ctx, boardKey, key)
+	if err != nil && !errors.Is(err, store.ErrNoBoard) {
+		return store.Standing{}, false, fmt.Errorf("season: standing on %s: %w", boardKey, err)
+	}
+	if !ok {
+		return store.Standing{}, false, nil
+	}
+	st.Rank = max(st.Rank, int64(len(page.Entries))+1)
+	return st, true, nil
 }
 
 // boardNow is the key of a board of the current season.
@@ -149,11 +161,42 @@ func (s *Service) boardNow(board string) (k int64, key string, err error) {
 	return k, s.names(k).boards[i], nil
 }
 
+// blank remembers, for as long as a page is cached, that a season's boards are missing because
+// nobody has written to them yet.
+type blank struct {
+	mu struct {
+		sync.Mutex
+		k     int64
+		known bool
+		until time.Time
+	}
+}
+
+func (b *blank) is(k int64, now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.mu.known && b.mu.k == k && now.Before(b.mu.until)
+}
+
+func (b *blank) set(k int64, until time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.mu.k, b.mu.known, b.mu.until = k, true, until
+}
+
 // whyMissing is nil when a board is missing because nobody has written to it yet.
 func (s *Service) whyMissing(ctx context.Context, k int64, board string) error {
+	now := s.clock.Now()
+	if s.blank.is(k, now) {
+		return nil
+	}
 	rec, err := s.read(ctx, registerKey(s.set, s.cfg.ID(k)))
-	if err != nil || rec.Missing() {
+	if err != nil {
 		return err
+	}
+	if rec.Missing() {
+		s.blank.set(k, now.Add(s.cfg.CacheFor))
+		return nil
 	}
 	reg, err := decodeRegister(rec.Value)
 	if err != nil {

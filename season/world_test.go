@@ -58,6 +58,7 @@ type host struct {
 type hostOptions struct {
 	skew  time.Duration // the local clock's lead
 	loops bool          // the service's loops run
+	blind bool          // without profiles to scan
 	deps  season.Deps
 }
 
@@ -82,7 +83,9 @@ func (w *world) host(name string, o hostOptions) *host {
 		}
 	})
 	deps := o.deps
-	deps.Profiles = w.profiles
+	if !o.blind {
+		deps.Profiles = w.profiles
+	}
 	deps.OnTitle = h.heardTitles
 	deps.OnRefused = func(r season.Refused) {
 		h.mu.Lock()
@@ -235,6 +238,7 @@ const (
 	refuse       // not done, and the caller is told so
 	lose         // not done, and the caller cannot know
 	applied      // done, and the caller cannot know
+	hang         // no answer until the caller gives up
 )
 
 // tap stands between a node and its store and decides the fate of calls that concern seasons.
@@ -264,22 +268,27 @@ func (tp *tap) store(p store.Parts) (*store.Store, error) {
 	return store.New(p)
 }
 
-// through runs a call according to its fate.
-func through[T any](tp *tap, call string, do func() (T, error)) (T, error) {
+// through runs a call according to its fate. A call that passes is a request on its way: it
+// arrives however late, also when the caller has given up.
+func through[T any](ctx context.Context, tp *tap, call string, do func(context.Context) (T, error)) (T, error) {
 	var none T
+	late := context.WithoutCancel(ctx)
 	switch tp.fate(call) {
+	case hang:
+		<-ctx.Done()
+		return none, fmt.Errorf("%s: %w", call, store.ErrUnknown)
 	case refuse:
 		return none, fmt.Errorf("%s: %w", call, store.ErrUnavailable)
 	case lose:
 		return none, fmt.Errorf("%s: %w", call, store.ErrUnknown)
 	case applied:
-		if _, err := do(); err != nil {
+		if _, err := do(late); err != nil {
 			return none, err
 		}
 		return none, fmt.Errorf("%s: %w", call, store.ErrUnknown)
 	case pass:
 	}
-	return do()
+	return do(late)
 }
 
 type tappedRecords struct {
@@ -291,19 +300,19 @@ func (r *tappedRecords) Get(ctx context.Context, keys ...string) ([]store.Record
 	if !strings.HasPrefix(keys[0], "season/") {
 		return r.Records.Get(ctx, keys...)
 	}
-	return through(r.tap, "get "+keys[0], func() ([]store.Record, error) { return r.Records.Get(ctx, keys...) })
+	return through(ctx, r.tap, "get "+keys[0], func(ctx context.Context) ([]store.Record, error) { return r.Records.Get(ctx, keys...) })
 }
 
 func (r *tappedRecords) Commit(ctx context.Context, txs ...store.Tx) []error {
 	if !strings.HasPrefix(txs[0][0].Key, "season/") {
 		return r.Records.Commit(ctx, txs...)
 	}
-	_, err := through(r.tap, "put "+txs[0][0].Key, func() (any, error) { return nil, r.Records.Commit(ctx, txs...)[0] })
+	_, err := through(ctx, r.tap, "put "+txs[0][0].Key, func(ctx context.Context) (any, error) { return nil, r.Records.Commit(ctx, txs...)[0] })
 	return []error{err}
 }
 
 func (r *tappedRecords) Now(ctx context.Context) (time.Time, error) {
-	return through(r.tap, "now", func() (time.Time, error) { return r.Records.Now(ctx) })
+	return through(ctx, r.tap, "now", func(ctx context.Context) (time.Time, error) { return r.Records.Now(ctx) })
 }
 
 type tappedBoards struct {
@@ -312,27 +321,27 @@ type tappedBoards struct {
 }
 
 func (b *tappedBoards) Create(ctx context.Context, board string, spec store.BoardSpec) (store.BoardInfo, error) {
-	return through(b.tap, "create "+board, func() (store.BoardInfo, error) { return b.Boards.Create(ctx, board, spec) })
+	return through(ctx, b.tap, "create "+board, func(ctx context.Context) (store.BoardInfo, error) { return b.Boards.Create(ctx, board, spec) })
 }
 
 func (b *tappedBoards) Merge(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
-	return through(b.tap, "merge "+board, func() ([]store.Change, error) { return b.Boards.Merge(ctx, board, batch) })
+	return through(ctx, b.tap, "merge "+board, func(ctx context.Context) ([]store.Change, error) { return b.Boards.Merge(ctx, board, batch) })
 }
 
 func (b *tappedBoards) Page(ctx context.Context, board string, offset int64, limit int) (store.Page, error) {
-	return through(b.tap, "page "+board, func() (store.Page, error) { return b.Boards.Page(ctx, board, offset, limit) })
+	return through(ctx, b.tap, "page "+board, func(ctx context.Context) (store.Page, error) { return b.Boards.Page(ctx, board, offset, limit) })
 }
 
 func (b *tappedBoards) Scores(ctx context.Context, board string, keys ...string) (map[string]store.Entry, error) {
-	return through(b.tap, "scores "+board, func() (map[string]store.Entry, error) { return b.Boards.Scores(ctx, board, keys...) })
+	return through(ctx, b.tap, "scores "+board, func(ctx context.Context) (map[string]store.Entry, error) { return b.Boards.Scores(ctx, board, keys...) })
 }
 
 func (b *tappedBoards) Seal(ctx context.Context, board string) (store.BoardInfo, error) {
-	return through(b.tap, "seal "+board, func() (store.BoardInfo, error) { return b.Boards.Seal(ctx, board) })
+	return through(ctx, b.tap, "seal "+board, func(ctx context.Context) (store.BoardInfo, error) { return b.Boards.Seal(ctx, board) })
 }
 
 func (b *tappedBoards) Info(ctx context.Context, board string) (store.BoardInfo, error) {
-	return through(b.tap, "info "+board, func() (store.BoardInfo, error) { return b.Boards.Info(ctx, board) })
+	return through(ctx, b.tap, "info "+board, func(ctx context.Context) (store.BoardInfo, error) { return b.Boards.Info(ctx, board) })
 }
 
 // profiles are the stored profiles of all players, with the semantics of package profile as
@@ -498,7 +507,7 @@ func (s *session) Sync(ctx context.Context) error {
 		return store.ErrUnavailable
 	case lose:
 		return store.ErrUnknown
-	case applied, pass:
+	case applied, pass, hang:
 	}
 	if err := s.save(); err != nil {
 		return err
