@@ -41,7 +41,8 @@ func (r boundedRecords) Now(ctx context.Context) (time.Time, error) {
 	return r.Records.Now(ctx)
 }
 
-// boundedBoards does the same for boards. Top is a cached read whose owner bounds it.
+// boundedBoards does the same for boards. Top and Standing are for a caller who waits, and are
+// bounded by the caller's context.
 type boundedBoards struct {
 	Boards
 	clock clock.Clock

@@ -40,7 +40,7 @@ func (c *closer) step(ctx context.Context, now time.Time) (next time.Time, err e
 	s := c.s
 	if !c.known {
 		if _, err = s.readProgress(ctx); err != nil {
-			return now.Add(soon), err
+			return now.Add(5 * soon), err
 		}
 		c.known = true
 	}

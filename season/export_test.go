@@ -61,7 +61,7 @@ func (r Rules) View(data doc.Value, k, created int64) (Block, error) {
 
 // Grant applies results to a profile.
 func (r Rules) Grant(data doc.Value, key string, created, first int64, results []*Result, settled map[int64]doc.Value) (doc.Value, []Title, error) {
-	g, err := r.r.grant(data, key, created, first, results, settled)
+	g, err := r.r.grant(data, occasion{key, created, first, results, settled})
 	if err != nil {
 		return data, nil, err
 	}

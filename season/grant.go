@@ -71,12 +71,14 @@ func (s *Service) grantTo(ctx context.Context, p *player) (titles []Title, more 
 
 // store grants the titles of results in one transaction and tells of them when it is durable.
 func (s *Service) store(ctx context.Context, p *player, first int64, results []*Result) ([]Title, error) {
-	created := s.cfg.Season(p.session.Created())
-	settled := p.allSettled()
+	o := occasion{
+		key: p.session.Key(), created: s.cfg.Season(p.session.Created()), first: first,
+		results: results, settled: p.allSettled(),
+	}
 	var g grants
 	err := p.session.Change("season "+s.set+": results", func(data doc.Value) ([]doc.Op, error) {
 		var err error
-		if g, err = s.rules.grant(data, p.session.Key(), created, first, results, settled); err != nil {
+		if g, err = s.rules.grant(data, o); err != nil {
 			return nil, err
 		}
 		ops := g.ops

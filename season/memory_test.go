@@ -346,6 +346,45 @@ func TestABoardOfTheRunningSeasonIsRefilled(t *testing.T) {
 	})
 }
 
+// Two nodes find the loss at once: one of them scans the profiles.
+func TestARefillIsClaimed(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		a, b := w.host("a", hostOptions{}), w.host("b", hostOptions{})
+		s := a.join("ada")
+		a.play(s, "catch")
+		a.window()
+		w.engine.Forget(memstore.Boards)
+		both := make(chan struct{})
+		var here atomic.Int64
+		meet := func(call string) fate {
+			if call != "put season/reef/C1S1/boards" {
+				return pass
+			}
+			switch here.Add(1) {
+			case 1:
+				<-both
+			case 2:
+				close(both)
+			}
+			return pass
+		}
+		a.tap.set(meet)
+		b.tap.set(meet)
+		var wg sync.WaitGroup
+		for _, h := range []*host{a, b} {
+			wg.Go(func() {
+				if err := h.Inspect(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if w.profiles.scans() != 1 {
+			t.Fatalf("%d scans", w.profiles.scans())
+		}
+	})
+}
+
 // Every node sends its sessions' values again when it sees that a board was born anew, also
 // when it neither writes nor refills.
 func TestEveryNodeResendsWhenABoardForgot(t *testing.T) {

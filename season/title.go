@@ -91,24 +91,31 @@ type grants struct {
 	owed   []string // owed seasons that are settled with these seasons
 }
 
+// occasion is what results are processed for: a player and what is known.
+type occasion struct {
+	key     string
+	created int64 // the season in which the profile was made
+	first   int64 // the set's first season
+	results []*Result
+	settled map[int64]doc.Value // owed values that the boards have answered for
+}
+
 // grant processes the results of closed seasons for one player: titles, the processed mark
-// and, of these seasons, what is owed and settled (settled holds the values that the boards
-// have answered for). What is processed already grants nothing. first is the set's first
-// season.
-func (r *rules) grant(data doc.Value, key string, created, first int64, results []*Result, settled map[int64]doc.Value) (grants, error) {
+// and, of these seasons, what is owed and settled. What is processed already grants nothing.
+func (r *rules) grant(data doc.Value, o occasion) (grants, error) {
 	block, err := r.block(data)
 	if err != nil {
 		return grants{}, err
 	}
 	var g grants
-	before := r.processed(block, created)
-	after := before.From(first)
-	for _, res := range results {
+	before := r.processed(block, o.created)
+	after := before.From(o.first)
+	for _, res := range o.results {
 		if after.Has(res.K) || after.Full(res.K) {
 			continue
 		}
 		after = after.Mark(res.K)
-		for _, t := range res.earned(key) {
+		for _, t := range res.earned(o.key) {
 			if held, _ := block.Member("titles"); has(held, t.Key) {
 				continue
 			}
@@ -119,8 +126,8 @@ func (r *rules) grant(data doc.Value, key string, created, first int64, results 
 	if after.Through != before.Through || len(after.Extra) != len(before.Extra) {
 		g.ops = append(g.ops, doc.Set(r.processedAt, after.value()))
 	}
-	for _, res := range results {
-		if sent, ok := settled[res.K]; ok && r.owes(block, res.Season, sent) {
+	for _, res := range o.results {
+		if sent, ok := o.settled[res.K]; ok && r.owes(block, res.Season, sent) {
 			g.owed = append(g.owed, res.Season)
 			g.ops = append(g.ops, doc.Unset(r.owedAt.Append(res.Season)))
 		}
