@@ -22,39 +22,29 @@ import (
 // their shelves are cut and joined all the time.
 type boardGame struct {
 	folder  string
-	name    string
-	order   store.Order
 	engine  *sqlitestore.Engine
+	games   int
+	name    string // of the board of this game
+	order   store.Order
 	model   *storetest.ModelBoard
 	batches uint64
 	shelves int // the most that were seen
 }
 
-func startGame(t *rapid.T, folder string) *boardGame {
-	g := &boardGame{
-		folder: folder,
-		name:   fmt.Sprintf("board/%d", rapid.Uint64().Draw(t, "name")),
-		order:  rapid.SampledFrom([]store.Order{store.Descending, store.Ascending}).Draw(t, "order"),
-	}
-	g.model = storetest.NewModelBoard(g.order)
-	g.open(t)
+// start begins a game on a board of its own.
+func (g *boardGame) start(t *rapid.T) {
+	g.games++
+	g.name = fmt.Sprintf("board/%d", g.games)
+	g.order = rapid.SampledFrom([]store.Order{store.Descending, store.Ascending}).Draw(t, "order")
+	g.model, g.batches = storetest.NewModelBoard(g.order), 0
 	if _, err := g.engine.Boards().Create(t.Context(), g.name, store.BoardSpec{Order: g.order, Generation: "g"}); err != nil {
 		t.Fatal(err)
 	}
-	return g
 }
 
-func (g *boardGame) open(t *rapid.T) {
-	e, err := sqlitestore.Open(t.Context(), g.folder, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e.SizeBoards(4, 4)
-	g.engine = e
-}
-
-func (g *boardGame) close(t *rapid.T) {
-	if err := g.engine.Close(t.Context()); err != nil {
+// end drops the board of this game.
+func (g *boardGame) end(t *rapid.T) {
+	if err := g.engine.Boards().Drop(t.Context(), g.name); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -121,11 +111,18 @@ func (g *boardGame) Remove(t *rapid.T) {
 
 // Reopen closes the folder and opens it again, now and then.
 func (g *boardGame) Reopen(t *rapid.T) {
-	if rapid.IntRange(0, 5).Draw(t, "really") > 0 {
+	if rapid.IntRange(0, 9).Draw(t, "really") > 0 {
 		return
 	}
-	g.close(t)
-	g.open(t)
+	if err := g.engine.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	e, err := sqlitestore.Open(t.Context(), g.folder, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.SizeBoards(4, 4)
+	g.engine = e
 }
 
 // Check compares the whole board, some ranks, a page and some surroundings with a full sort.
@@ -164,17 +161,24 @@ func (g *boardGame) Check(t *rapid.T) {
 // Ranks equal a full sort, whatever is merged and removed, through cuts, joins and restarts.
 // case B1, case B7, case B8, case B9, case B10, case B11
 func TestRanksEqualAFullSort(t *testing.T) {
-	most := 0
-	rapid.Check(t, func(rt *rapid.T) {
-		g := startGame(rt, t.TempDir())
-		defer func() { g.close(rt) }()
-		rt.Repeat(map[string]func(*rapid.T){
+	g := &boardGame{folder: t.TempDir()}
+	var err error
+	if g.engine, err = sqlitestore.Open(t.Context(), g.folder, nil); err != nil {
+		t.Fatal(err)
+	}
+	g.engine.SizeBoards(4, 4)
+	rapid.Check(t, func(t *rapid.T) {
+		g.start(t)
+		t.Repeat(map[string]func(*rapid.T){
 			"": g.Check, "merge": g.Merge, "merge again": g.Merge, "remove": g.Remove, "reopen": g.Reopen,
 		})
-		most = max(most, g.shelves)
+		g.end(t)
 	})
-	if most < 3 {
-		t.Fatalf("at most %d shelves were seen: the boards are too small to prove anything", most)
+	if err := g.engine.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if g.shelves < 3 {
+		t.Fatalf("at most %d shelves were seen: the boards are too small to prove anything", g.shelves)
 	}
 }
 

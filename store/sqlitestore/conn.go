@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"modernc.org/sqlite"
 )
@@ -46,7 +47,12 @@ func connect(ctx context.Context, path string, a access) (*conn, error) {
 		q.Set("mode", "rwc")
 		q.Set("modeof", a.modeOf)
 	}
-	uri := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: q.Encode()}
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // of a drive
+	}
+	// SQLite does not read a plus as a space.
+	uri := url.URL{Scheme: "file", Path: slashed, RawQuery: strings.ReplaceAll(q.Encode(), "+", "%20")}
 	connector, err := sqlite.NewConnector(uri.String())
 	if err != nil {
 		return nil, err

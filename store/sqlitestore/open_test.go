@@ -199,6 +199,20 @@ func TestDamageIsNotAbsence(t *testing.T) {
 	}
 }
 
+// Any path that a folder can have is one.
+func TestOddPaths(t *testing.T) {
+	for _, name := range []string{"with space", "50%25?mode=ro#x&y", "äöü", "quo'te\"s"} {
+		folder := filepath.Join(t.TempDir(), name)
+		put(t, open(t, folder, nil).Durable(), "a", "1", 1)
+		if v := versionOf(t, open(t, folder, nil).Durable(), "a"); v != 1 {
+			t.Errorf("%s: version %v", name, v)
+		}
+		if _, err := os.Stat(filepath.Join(folder, "records.db")); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestEverythingIsPrivate(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "new", "store")
 	e := open(t, folder, nil)
@@ -243,7 +257,7 @@ func TestPermissionsAreRestored(t *testing.T) {
 // Many processes start at once on a new folder: each finds it made once.
 func TestManyOpenANewFolder(t *testing.T) {
 	folder := t.TempDir()
-	engines := make([]*sqlitestore.Engine, 8)
+	engines := make([]*sqlitestore.Engine, 16)
 	var group sync.WaitGroup
 	for i := range engines {
 		group.Go(func() {

@@ -26,6 +26,7 @@ type identity struct {
 	application, version, tables int64
 }
 
+// identify must run inside a transaction.
 func identify(ctx context.Context, c *conn) (id identity, err error) {
 	for sql, field := range map[string]*int64{
 		"PRAGMA application_id":              &id.application,
@@ -54,7 +55,11 @@ func (s schema) judge(id identity) (fresh bool, err error) {
 
 // migrate brings a file to the newest version. Any error of it leaves the file as it was.
 func (s schema) migrate(ctx context.Context, c *conn) error {
-	id, err := identify(ctx, c)
+	var id identity
+	err := snapshot(ctx, c, func(ctx context.Context, c *conn) (err error) { // another process may be at it
+		id, err = identify(ctx, c)
+		return err
+	})
 	if err != nil {
 		return err
 	}
