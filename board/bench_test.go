@@ -27,7 +27,7 @@ func benchService(b *testing.B, cfg board.Config) *board.Service {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { _, _ = s.Close(context.Background()) })
+	b.Cleanup(func() { _, _ = s.Close(context.WithoutCancel(b.Context())) })
 	return s
 }
 

@@ -196,12 +196,11 @@ func (b *board) outcome(ok bool, now time.Time, every time.Duration) (before, fa
 	return before, b.mu.failures
 }
 
-// check tells whether the stored board was seen to exist with our order, and notes it.
-func (b *board) check(is bool) (was bool) {
+// check notes whether the stored board was seen to exist with our order.
+func (b *board) check(is bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	was, b.mu.checked = b.mu.checked, is
-	return was
+	b.mu.checked = is
 }
 
 func (b *board) checked() bool {

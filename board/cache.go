@@ -244,20 +244,22 @@ func (c *cache) stop() {
 // tell calls fn with the newest page, unless a goroutine is calling already: then that one
 // will. So pages are told in order, and a slow listener holds up one goroutine.
 func (c *cache) tell(fn func(store.Page)) {
+	for page := c.takeNews(true); page != nil; page = c.takeNews(false) {
+		fn(*page)
+	}
+}
+
+// takeNews is a page that was not told yet; the caller tells from the first one on until
+// there is none.
+func (c *cache) takeNews(first bool) *store.Page {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.mu.telling {
-		return
+	if first && c.mu.telling {
+		return nil
 	}
-	c.mu.telling = true
-	defer func() { c.mu.telling = false }()
-	for c.mu.news != nil {
-		page := *c.mu.news
-		c.mu.news = nil
-		c.mu.Unlock()
-		fn(page)
-		c.mu.Lock()
-	}
+	page := c.mu.news
+	c.mu.news, c.mu.telling = nil, page != nil
+	return page
 }
 
 // affects tells whether a merge may have changed what a page of at most size entries shows.

@@ -8,19 +8,19 @@ import (
 
 // This file turns decimal numbers into scores and back, exactly or not at all.
 
-// notScore says why a text or a float is no score. reason is ErrNotNumber, ErrInexact or
+// scoreError says why a text or a float is no score. reason is ErrNotNumber, ErrInexact or
 // ErrOverflow.
-type notScore struct {
+type scoreError struct {
 	reason  error
 	problem string
 }
 
-func (e *notScore) Error() string { return e.problem }
+func (e *scoreError) Error() string { return e.problem }
 
-func (e *notScore) Unwrap() error { return e.reason }
+func (e *scoreError) Unwrap() error { return e.reason }
 
 func notNumber(format string, args ...any) error {
-	return &notScore{ErrNotNumber, fmt.Sprintf(format, args...)}
+	return &scoreError{ErrNotNumber, fmt.Sprintf(format, args...)}
 }
 
 // parseDecimal reads digits, with a minus before and a point and more digits after them if
@@ -36,7 +36,7 @@ func parseDecimal(text string, decimals int) (int64, error) {
 	}
 	for len(fraction) > decimals {
 		if fraction[len(fraction)-1] != '0' {
-			return 0, &notScore{ErrInexact, fmt.Sprintf("at most %d decimals expected, got %q", decimals, clip(text))}
+			return 0, &scoreError{ErrInexact, fmt.Sprintf("at most %d decimals expected, got %q", decimals, clip(text))}
 		}
 		fraction = fraction[:len(fraction)-1]
 	}
@@ -58,7 +58,7 @@ func parseDecimal(text string, decimals int) (int64, error) {
 		}
 	}
 	if !fits {
-		return 0, &notScore{ErrOverflow, fmt.Sprintf("%q with %d decimals does not fit into 64 bits", clip(text), decimals)}
+		return 0, &scoreError{ErrOverflow, fmt.Sprintf("%q with %d decimals does not fit into 64 bits", clip(text), decimals)}
 	}
 	return score, nil
 }
@@ -113,7 +113,7 @@ func floatScore(f float64, decimals int) (int64, error) {
 		return wholeScore(f, decimals)
 	}
 	if math.Abs(f)*math.Pow10(decimals) >= mostDigits {
-		return 0, &notScore{ErrInexact, fmt.Sprintf("%v does not say which number with %d decimals it is; send it as text", f, decimals)}
+		return 0, &scoreError{ErrInexact, fmt.Sprintf("%v does not say which number with %d decimals it is; send it as text", f, decimals)}
 	}
 	return parseDecimal(strconv.FormatFloat(f, 'f', -1, 64), decimals)
 }
@@ -122,14 +122,14 @@ func floatScore(f float64, decimals int) (int64, error) {
 func wholeScore(f float64, decimals int) (int64, error) {
 	const limit = 1 << 63 // exact as a float64
 	if f >= limit || f < -limit {
-		return 0, &notScore{ErrOverflow, fmt.Sprintf("%v does not fit into 64 bits", f)}
+		return 0, &scoreError{ErrOverflow, fmt.Sprintf("%v does not fit into 64 bits", f)}
 	}
 	score, fits := int64(f), true
 	for i := 0; i < decimals && fits; i++ {
 		score, fits = shiftIn(score, 0, false)
 	}
 	if !fits {
-		return 0, &notScore{ErrOverflow, fmt.Sprintf("%v with %d decimals does not fit into 64 bits", f, decimals)}
+		return 0, &scoreError{ErrOverflow, fmt.Sprintf("%v with %d decimals does not fit into 64 bits", f, decimals)}
 	}
 	return score, nil
 }

@@ -42,8 +42,8 @@ func TestParseDecimal(t *testing.T) {
 	}
 }
 
-// case B12, case B13, case B14
 func TestParseDecimalRefuses(t *testing.T) {
+	// case B12, case B13, case B14
 	for _, c := range []struct {
 		text     string
 		decimals int
@@ -107,8 +107,8 @@ func TestFloatScore(t *testing.T) {
 	}
 }
 
-// case B11, case B12
 func TestFloatScoreRefuses(t *testing.T) {
+	// case B11, case B12
 	for _, c := range []struct {
 		f        float64
 		decimals int

@@ -52,7 +52,9 @@ func (s *Service) Create(ctx context.Context, board string, spec store.BoardSpec
 }
 
 // Seal ends all writes to the board, for ever, and answers its final state. What waits in
-// the queue will be refused, and submits from now on. Cached pages are dropped.
+// the queue will be refused, and submits from now on, until this service sees the board
+// without a seal (by Create, Drop or a read of Top): then it has been dropped and made anew.
+// Cached pages are dropped.
 func (s *Service) Seal(ctx context.Context, board string) (store.BoardInfo, error) {
 	if err := s.direct(board); err != nil {
 		return store.BoardInfo{}, err
@@ -134,7 +136,9 @@ func (s *Service) claim(ctx context.Context, b *board, keys []string) ([]pending
 
 // Drop deletes the board with all its entries, and what waits for it in this service's queue;
 // a write that is under way is waited for. Cached pages are dropped. When the drop was not
-// done the queue is as before. A later submit creates the board anew. A missing board is done.
+// done the queue is as before. A later submit creates the board anew, and so does what waits
+// on other nodes, or a write of this service whose outcome was unknown. A missing board is
+// done.
 func (s *Service) Drop(ctx context.Context, board string) error {
 	if err := s.direct(board); err != nil {
 		return err

@@ -276,6 +276,24 @@ func TestDropWaitsForAWrite(t *testing.T) {
 	})
 }
 
+// After a drop the stored board is looked at anew: another node may have made it otherwise.
+func TestBoardMadeOtherwiseAfterADrop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, &board.Options{Boards: boards{"Kills": {}}})
+		r.fill("Kills", 1)
+		if err := r.Drop(t.Context(), "Kills"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.store.Boards.Create(t.Context(), "Kills", store.BoardSpec{Order: store.Ascending, Generation: "g"}); err != nil {
+			t.Fatal(err)
+		}
+		r.submit("Kills", "u1", 1)
+		if err := r.FlushNow(t.Context()); !errors.Is(err, board.ErrOrder) {
+			t.Fatalf("FlushNow: %v, want ErrOrder", err)
+		}
+	})
+}
+
 func TestDropEndsASeal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, &board.Options{Boards: boards{"Kills": {}}})

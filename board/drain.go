@@ -2,6 +2,7 @@ package board
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/shoalworks/shoal/clock"
+	"github.com/shoalworks/shoal/store"
 )
 
 // Report tells how Close went. All callers get the same.
@@ -64,9 +66,10 @@ func (d *drain) hasBegun() bool {
 
 // Close ends the service: submits and reads are refused (Top serves what is cached), callers
 // that wait for a page get the cached one, the write that is running is waited for, and
-// windows run until nothing waits, a window can try nothing, or CloseTimeout is over. After a
-// window with failures the next one waits 0.25 s. Nothing is dropped. At the deadline no new
-// write starts, and one that is still running is reported as InFlight.
+// windows run until nothing waits, a window can try nothing, the store is closed, or
+// CloseTimeout is over. After a window with failures the next one waits 0.25 s. Nothing is
+// dropped. At the deadline no new write starts, and one that is still running is reported as
+// InFlight.
 //
 // Callers share one drain and one report, whose Err is the error. The end of ctx ends the
 // waiting, not the drain: that caller gets the numbers of the moment and [ErrPending]. So
@@ -140,6 +143,8 @@ func (s *Service) writeAll(ctx context.Context) error {
 		switch {
 		case t.tried == 0 && ctx.Err() == nil && !s.removing():
 			return ErrNoProgress
+		case t.failed > 0 && t.failed == t.tried && errors.Is(errors.Join(t.errs...), store.ErrClosed):
+			return fmt.Errorf("%w: %w", ErrNoProgress, store.ErrClosed)
 		case t.tried == 0, t.failed > 0:
 			_ = clock.Sleep(ctx, s.host.clock, drainPause) // the loop's condition looks at ctx
 		}
@@ -168,7 +173,7 @@ func (s *Service) file(err error) {
 	r.Complete = r.Remaining == 0
 	s.drain.mu.report = &r
 	if !r.Complete {
-		s.host.logger.WarnContext(context.Background(), "scores are left at the end", "node", s.host.id, "remaining", r.Remaining, "inFlight", r.InFlight, "failed", r.Failed, "err", r.Err)
+		s.host.logger.Warn("scores are left at the end", "node", s.host.id, "remaining", r.Remaining, "inFlight", r.InFlight, "failed", r.Failed, "err", r.Err)
 	}
 }
 

@@ -195,6 +195,23 @@ func TestCloseStopsWithoutProgress(t *testing.T) {
 	})
 }
 
+func TestCloseAfterTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, &board.Options{Boards: boards{"Kills": {}}})
+		r.submit("Kills", "u1", 5)
+		if err := r.store.Boards.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		got, err := r.Close(t.Context())
+		if !errors.Is(err, store.ErrClosed) {
+			t.Fatalf("Close: %v", err)
+		}
+		wantReport(t, got, err, board.Report{Remaining: 1, Failed: 1}, board.ErrNoProgress)
+		want(t, "time", time.Since(began), 0)
+	})
+}
+
 func TestNegativeCloseTimeoutDrainsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, &board.Options{CloseTimeout: -1, Boards: boards{"Kills": {}}})

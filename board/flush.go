@@ -54,7 +54,11 @@ func (s *Service) step(ctx context.Context, urgent bool) (next time.Time, err er
 	t := s.window(ctx, urgent || s.drain.hurried.Load())
 	now := s.host.clock.Now()
 	s.arrival.Store(int64(now.Sub(s.host.born)))
-	return s.rearm(now), errors.Join(t.errs...)
+	next = s.rearm(now)
+	if t.failed > 0 && s.drain.hurried.Load() && !next.IsZero() {
+		next = now.Add(drainPause)
+	}
+	return next, errors.Join(t.errs...)
 }
 
 // rearm is when the next window is due. When nothing waits, or only boards that failed and
@@ -68,12 +72,8 @@ func (s *Service) rearm(now time.Time) time.Time {
 		return next
 	}
 	s.armed.Store(false)
-	next := s.nextDue(usual)
-	if next.Equal(usual) {
-		// A submit has come between, and may have seen that a window is due.
-		s.armed.Store(true)
-	}
-	return next
+	// A submit may have come between, and seen that a window is due.
+	return s.nextDue(usual)
 }
 
 // nextDue is the earliest time at which a board with work may be written, usual for those
@@ -220,9 +220,6 @@ func (s *Service) settleWritten(ctx context.Context, b *board, f *flight, c batc
 // given up while the node or the service closes.
 func (s *Service) settleFailed(ctx context.Context, b *board, f *flight, c batch, err error) {
 	b.counts.failed.Add(uint64(len(c.values)))
-	if c.unknown {
-		b.wrote.Add(1)
-	}
 	most := s.opts.MaxWriteAttempts
 	if s.drain.hurried.Load() || s.drain.hasBegun() {
 		most = -1

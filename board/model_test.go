@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,10 +56,22 @@ func drawStep(t *rapid.T) step {
 
 // history runs steps against a service and a model.
 type history struct {
-	r       *rig
-	model   map[string]map[string]int64
-	faults  []fault // met by the next merges
-	removes []fault
+	r     *rig
+	model map[string]map[string]int64
+	mu    struct {
+		sync.Mutex
+		faults map[string][]fault // met by the next calls, by operation
+	}
+}
+
+// plan has the next calls of an operation meet faults; none means that all pass.
+func (h *history) plan(op string, faults ...fault) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if faults == nil {
+		h.mu.faults[op] = nil
+	}
+	h.mu.faults[op] = append(h.mu.faults[op], faults...)
 }
 
 // Any history of submits, failures of every kind, windows and removals leaves in the store
@@ -76,17 +89,19 @@ func TestHistoriesEqualTheModel(t *testing.T) {
 }
 
 func runHistory(t *testing.T, writes int, steps []step) error {
+	t.Helper()
 	h := &history{
 		r:     start(t, &board.Options{WritesPerFlush: writes, MaxWriteAttempts: -1, Boards: modelBoards}),
 		model: map[string]map[string]int64{"Best": {}, "Time": {}, "Level": {}, "Coins": {}},
 	}
+	h.mu.faults = make(map[string][]fault)
 	h.r.store.setRule(h.fate)
 	for i, s := range steps {
 		if err := h.run(s); err != nil {
 			return fmt.Errorf("step %d, %+v: %w", i, s, err)
 		}
 	}
-	h.faults = nil
+	h.plan("merge")
 	h.r.store.land()
 	got, err := h.r.Close(t.Context())
 	if err != nil || !got.Complete {
@@ -96,17 +111,11 @@ func runHistory(t *testing.T, writes int, steps []step) error {
 }
 
 func (h *history) fate(c call) (f fault) {
-	var from *[]fault
-	switch c.Op {
-	case "merge":
-		from = &h.faults
-	case "remove":
-		from = &h.removes
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if queue := h.mu.faults[c.Op]; len(queue) > 0 {
+		f, h.mu.faults[c.Op] = queue[0], queue[1:]
 	}
-	if from == nil || len(*from) == 0 {
-		return fault{}
-	}
-	f, *from = (*from)[0], (*from)[1:]
 	return f
 }
 
@@ -118,7 +127,7 @@ func (h *history) run(s step) error {
 		}
 		h.count(s)
 	case "fault":
-		h.faults = append(h.faults, fates[s.fate])
+		h.plan("merge", fates[s.fate])
 	case "wait":
 		later(s.wait)
 	case "flush":
@@ -154,7 +163,7 @@ func (h *history) count(s step) {
 // documented: it lands before.
 func (h *history) remove(s step) error {
 	h.r.store.land()
-	h.removes = []fault{fates[s.fate]}
+	h.plan("remove", fates[s.fate])
 	for range 20 {
 		if _, err := h.r.Remove(h.r.t.Context(), s.board, s.key); err == nil {
 			break

@@ -239,6 +239,8 @@ func (p *shard) take(key string) (pending, bool) {
 	v := p.removeLocked(number)
 	if len(p.mu.index) == 0 {
 		p.emptyLocked()
+	} else {
+		p.compactLocked()
 	}
 	return v, true
 }
@@ -273,7 +275,6 @@ func (p *shard) unpop(values []pending, rule store.Rule, order store.Order) (gro
 		p.mu.index[v.key] = p.mu.base + int64(p.mu.head)
 		grown++
 	}
-	p.compactLocked()
 	return grown
 }
 

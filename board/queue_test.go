@@ -219,3 +219,18 @@ func TestQueueDoesNotGrowWhileNothingCanBeWritten(t *testing.T) {
 	}
 	want(t, "depth", q.Depth(), 2000)
 }
+
+// Nor does it grow when values are submitted and taken out, again and again.
+func TestQueueDoesNotGrowByRemovals(t *testing.T) {
+	q := board.NewQueue(store.Best, store.Descending, 10_000)
+	for _, key := range manyKeys(100) { // no shard is empty
+		submitAll(t, q, key, 0)
+	}
+	for range 10_000 {
+		submitAll(t, q, "x", 1)
+		q.Take("x")
+	}
+	if q.Slots() > 16*16 {
+		t.Fatalf("%d slots for 100 keys", q.Slots())
+	}
+}

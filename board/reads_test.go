@@ -39,8 +39,8 @@ func TestStanding(t *testing.T) {
 	})
 }
 
-// case B4
 func TestAroundIsCentredAndClamped(t *testing.T) {
+	// case B4
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, &board.Options{Boards: boards{"Kills": {}}})
 		const size = 7
@@ -96,8 +96,8 @@ func TestScoresInParts(t *testing.T) {
 	})
 }
 
-// case B8, case B9
 func TestPagesMakeTheWholeBoard(t *testing.T) {
+	// case B8, case B9
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, &board.Options{Boards: boards{"Kills": {}}})
 		for i := range 50 {

@@ -40,7 +40,6 @@ type call struct {
 	Keys      []string
 	Limit     int
 	At        time.Duration
-	Ctx       context.Context
 }
 
 // fault is what happens to a call; the zero value is nothing.
@@ -125,7 +124,7 @@ func (s *script) at(op string) []float64 {
 
 // meet runs a call under its fault.
 func (s *script) meet(ctx context.Context, c call, apply func(ctx context.Context) error) error {
-	c.At, c.Ctx = time.Since(s.start), ctx
+	c.At = time.Since(s.start)
 	s.mu.Lock()
 	s.mu.calls = append(s.mu.calls, c)
 	var f fault
@@ -287,7 +286,7 @@ func startOn(t *testing.T, s *script, c clock.Clock, o *board.Options) *rig {
 	}
 	t.Cleanup(func() {
 		s.setRule(nil)
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
 		defer cancel()
 		_, _ = r.Close(ctx)
 	})
@@ -319,7 +318,7 @@ func (r *rig) flushFails() {
 // stored is what the store has, "key=score" in the order of the board.
 func (r *rig) stored(name string) []string {
 	r.t.Helper()
-	p, err := r.store.Boards.Page(context.Background(), name, 0, store.MaxPage)
+	p, err := r.store.Boards.Page(context.WithoutCancel(r.t.Context()), name, 0, store.MaxPage)
 	if err != nil && !errors.Is(err, store.ErrNoBoard) {
 		r.t.Fatal(err)
 	}

@@ -98,8 +98,7 @@ func TestBoardsDefinedAtRunTimeAreWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.submit("season/reef/Fish/C1S2", "u1", 1)
-		time.Sleep(time.Second)
-		synctest.Wait()
+		later(time.Second)
 		want(t, "what is stored", r.stored("season/reef/Fish/C1S2"), []string{"u1=1"})
 	})
 }
@@ -107,9 +106,9 @@ func TestBoardsDefinedAtRunTimeAreWritten(t *testing.T) {
 func TestStats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, &board.Options{FlushEvery: 10 * time.Second, Boards: boards{"A": {}, "B": {}}})
-		time.Sleep(time.Minute)
+		later(time.Minute)
 		r.submit("A", "u1", 1)
-		time.Sleep(4 * time.Second)
+		later(4 * time.Second)
 		r.submit("A", "u2", 1)
 		r.submit("B", "u1", 1)
 		_ = r.Submit("C", "u1", 1)
@@ -117,8 +116,23 @@ func TestStats(t *testing.T) {
 		want(t, "A", got.Boards["A"], board.BoardStats{Submitted: 2, Queued: 2, Oldest: 4 * time.Second})
 		want(t, "B submitted, queued", []int{int(got.Boards["B"].Submitted), got.Boards["B"].Queued}, []int{1, 1})
 		want(t, "total", got.Total, board.BoardStats{Submitted: 3, Queued: 3, Refused: 1, Oldest: 4 * time.Second})
-		time.Sleep(10 * time.Second)
+		later(10 * time.Second)
 		want(t, "total", r.Stats().Total, board.BoardStats{Submitted: 3, Written: 3, Refused: 1})
+	})
+}
+
+// While windows run the age of what waits is known within a window.
+func TestAgeWhileWindowsRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, &board.Options{Budget: func() int { return 0 }, Boards: boards{"A": {}, "B": {}}})
+		r.submit("A", "u1", 1)
+		later(5500 * time.Millisecond)
+		r.submit("B", "u1", 1)
+		later(time.Second)
+		got := r.Stats()
+		want(t, "age of A", got.Boards["A"].Oldest, 6500*time.Millisecond)
+		want(t, "age of B", got.Boards["B"].Oldest, 1500*time.Millisecond)
+		want(t, "age of all", got.Total.Oldest, 6500*time.Millisecond)
 	})
 }
 
@@ -132,8 +146,7 @@ func TestListenersCome(t *testing.T) {
 		synctest.Wait()
 		stop()
 		stop()
-		time.Sleep(time.Second)
-		synctest.Wait()
+		later(time.Second)
 		r.top("A", 0)
 		synctest.Wait()
 		want(t, "calls", got, []string{"first", "second", "second"})

@@ -1,7 +1,6 @@
 package board
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -170,13 +169,13 @@ func (b *board) refusal(sub *submission, err error) error {
 func (s *Service) refuseNumber(b *board, err error) error {
 	b.counts.refused.Add(1)
 	if errors.Is(err, ErrInexact) && !b.warned.Swap(true) {
-		s.host.logger.WarnContext(context.Background(), "scores with too many decimals are refused", "board", b.name, "decimals", b.cfg.Decimals, "problem", err.Error())
+		s.host.logger.Warn("scores with too many decimals are refused", "board", b.name, "decimals", b.cfg.Decimals, "problem", err.Error())
 	}
 	return numberError(b, err)
 }
 
 func numberError(b *board, err error) error {
-	var bad *notScore
+	var bad *scoreError
 	if !errors.As(err, &bad) {
 		return err
 	}

@@ -72,9 +72,9 @@ func TestSumsCountOnceWhateverAnswerIsLost(t *testing.T) {
 						r.submit("Coins", "u1", 1+i)
 						r.submit("Coins", "u2", 10*(1+i))
 						u1, u2 = u1+1+i, u2+10*(1+i)
-						time.Sleep(1500 * time.Millisecond)
+						later(1500 * time.Millisecond)
 					}
-					time.Sleep(time.Minute)
+					later(time.Minute)
 					r.store.land()
 					want(t, "what is stored", r.stored("Coins"), []string{fmt.Sprintf("u2=%d", u2), fmt.Sprintf("u1=%d", u1)})
 					want(t, "values that wait", r.Stats().Total.Queued+r.Stats().Total.InFlight, 0)
@@ -132,8 +132,8 @@ func TestFailedSumNeedsNoRoomBesideWhatIsNewer(t *testing.T) {
 	})
 }
 
-// case B13
 func TestSumThatOverflows(t *testing.T) {
+	// case B13
 	synctest.Test(t, func(t *testing.T) {
 		r := sumRig(t)
 		var refusals []board.Refusal

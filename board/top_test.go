@@ -143,8 +143,8 @@ func TestACancelledReaderStrandsNobody(t *testing.T) {
 	})
 }
 
-// case B16
 func TestFailedReadServesThePageBefore(t *testing.T) {
+	// case B16
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, &board.Options{CacheFor: 10 * time.Second, Boards: boards{"Kills": {}}})
 		updates := 0
@@ -264,8 +264,8 @@ func TestUpdatesComeInOrder(t *testing.T) {
 	})
 }
 
-// case B6, case B18
 func TestDirectCallsDropCachedPages(t *testing.T) {
+	// case B6, case B18
 	for what, c := range map[string]struct {
 		call func(r *rig) error
 		want []string
@@ -314,8 +314,9 @@ func TestSealDropsThePage(t *testing.T) {
 	})
 }
 
-// A read that began before a removal must not bring the removed entry back. case B18
+// A read that began before a removal must not bring the removed entry back.
 func TestReadUnderWayDoesNotOutliveARemoval(t *testing.T) {
+	// case B18
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, &board.Options{CacheFor: time.Hour, Boards: boards{"Kills": {}}})
 		r.fill("Kills", 2)
@@ -383,8 +384,8 @@ func TestMergeThatThePageDoesNotShowKeepsIt(t *testing.T) {
 	})
 }
 
-// case B3
 func TestTwoServicesAgreeWithinAWindow(t *testing.T) {
+	// case B3
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript()
 		o := &board.Options{CacheFor: 5 * time.Second, Boards: boards{"Kills": {}}}
