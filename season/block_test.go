@@ -392,3 +392,43 @@ func profileOf2KB(t interface {
 	}
 	return v
 }
+
+// Whatever is in a profile: no panic, no way back, and operations that can be applied.
+func FuzzBlock(f *testing.F) {
+	f.Add([]byte(`{"seasons":{"reef":{"season":"C1S2","stats":{"fish":1},"owed":{"C1S1":{"fish":2}},"processed":{"through":0,"extra":[2]},"titles":{"Fish@C1S1":{"rank":3}}}}}`), int64(3))
+	f.Add([]byte(`{"seasons":{"reef":{"season":"2026-08","stats":[],"owed":7,"processed":{"through":"x"},"titles":[]}}}`), int64(0))
+	f.Add([]byte(`{"seasons":{"reef":null}}`), int64(1))
+	f.Add([]byte(`{"seasons":{"reef":{"owed":{"x":1.5},"stats":{"fish":1e3}}}}`), int64(1))
+	f.Fuzz(func(t *testing.T, text []byte, k int64) {
+		data, err := doc.Parse(text, nil)
+		if err != nil {
+			return
+		}
+		k = max(0, k)
+		r := rulesOf(t, everyKind())
+		before, err := r.View(data, k, 0)
+		if err != nil {
+			return
+		}
+		advanced, _, err := r.Advance(data, k)
+		if err != nil && !errors.Is(err, doc.ErrTooDeep) {
+			t.Fatalf("advance: %v", err)
+		}
+		after, err := r.View(advanced, k, 0)
+		if err != nil || after.K != before.K || before.K < k {
+			t.Fatalf("season %d became %d at %d, %v", before.K, after.K, k, err)
+		}
+		played, _, err := r.Record(data, k, season.Event{Name: "catch", Amount: 1})
+		if err == nil {
+			if v, err := r.View(played, k, 0); err != nil || v.K != before.K || v.Stats["fish"] != before.Stats["fish"]+1 {
+				t.Fatalf("fish %d became %d, %v", before.Stats["fish"], v.Stats["fish"], err)
+			}
+		}
+		granted, _, err := r.Grant(data, "me", 0, 0, []*season.Result{fishResult(t, 0, "me")}, nil)
+		if err == nil {
+			if v, err := r.View(granted, k, 0); err != nil || !v.Processed.Has(0) {
+				t.Fatalf("%+v, %v", v.Processed, err)
+			}
+		}
+	})
+}
