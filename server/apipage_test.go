@@ -46,6 +46,7 @@ func TestAPIPage(t *testing.T) {
 	c := shifted{clock.System(), time.Until(pageDay)}
 	d := startDaemon(t, setup{
 		engine: memstore.New(&memstore.Options{Clock: c}), clock: c, epoch: pageDay.Truncate(24 * time.Hour), name: "node",
+		config: func(c *server.Config) { c.Sets = c.Sets[:1] },
 		boards: map[string]board.Config{"Kills": {}, "BestTime": {Order: store.Ascending, Decimals: 3}},
 	})
 	page := reasonsIn(string(text))

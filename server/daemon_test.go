@@ -33,6 +33,7 @@ type daemon struct {
 	engine *memstore.Engine
 	node   *node.Node
 	set    *profile.Set
+	guilds *profile.Set
 	boards *board.Service
 	reef   *season.Service
 	server *server.Server
@@ -48,6 +49,7 @@ type setup struct {
 	set    profile.Options
 	clock  clock.Clock
 	name   string
+	beat   time.Duration
 	epoch  time.Time // of the seasons; default an hour ago
 	boards map[string]board.Config
 	config func(*server.Config)
@@ -68,13 +70,13 @@ func startDaemon(tb testing.TB, set setup) *daemon {
 		tb.Fatal(err)
 	}
 	logger := slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	d.node, err = node.Start(tb.Context(), st, &node.Options{Name: cmp.Or(set.name, "test"), Logger: logger, Clock: set.clock})
+	d.node, err = node.Start(tb.Context(), st, &node.Options{Name: cmp.Or(set.name, "test"), Logger: logger, Clock: set.clock, Beat: set.beat})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	d.openPillars(set)
 	cfg := server.Config{
-		Node: d.node, Sets: []*profile.Set{d.set}, Boards: d.boards,
+		Node: d.node, Sets: []*profile.Set{d.set, d.guilds}, Boards: d.boards,
 		Seasons: []server.Season{{Service: d.reef, Set: "players"}}, Version: "1.2.3",
 	}
 	if set.config != nil {
@@ -106,6 +108,8 @@ func (d *daemon) openPillars(set setup) {
 	}
 	var err error
 	d.set, err = profile.New(d.node, "players", &set.set)
+	must(err)
+	d.guilds, err = profile.New(d.node, "guilds", nil)
 	must(err)
 	least, most := int64(0), int64(math.MaxInt64)
 	if set.boards == nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/memstore"
 )
 
 func TestProbes(t *testing.T) {
@@ -30,5 +31,23 @@ func TestProbes(t *testing.T) {
 	}
 	if got := d.do("GET", "/readyz", ""); got.status != 503 || !strings.Contains(got.body, "shutting down") {
 		t.Errorf("while the node closes: %d %q", got.status, got.body)
+	}
+}
+
+// A node whose heartbeats do not land is of no use to players, though the store answers.
+func TestSilentNodesAreNotReady(t *testing.T) {
+	var m mute
+	d := startDaemon(t, setup{engine: memstore.New(&memstore.Options{Apart: true}), parts: m.install, beat: 20 * time.Millisecond})
+	m.shut.Store(true)
+	got := d.do("GET", "/readyz", "")
+	for got.status == 200 {
+		got = d.do("GET", "/readyz", "")
+	}
+	if got.status != 503 || !strings.Contains(got.body, "heartbeats do not land") {
+		t.Errorf("%d %q", got.status, got.body)
+	}
+	m.shut.Store(false)
+	for got.status != 200 {
+		got = d.do("GET", "/readyz", "")
 	}
 }

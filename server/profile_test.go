@@ -153,7 +153,7 @@ func TestBadProfileCallsChangeNothing(t *testing.T) {
 		code, reason string
 		words        []string
 	}{
-		{"Load", `{"set":"player","key":"ann"}`, 404, "not_found", "unknown_set", []string{`"field":"set"`, `there is no set \"player\"; there are players`}},
+		{"Load", `{"set":"player","key":"ann"}`, 404, "not_found", "unknown_set", []string{`"field":"set"`, `there is no set \"player\"; there are guilds, players`}},
 		{"Load", `{"set":"players"}`, 400, "invalid_argument", "bad_field", []string{`"field":"key"`, "is empty"}},
 		{"Load", `{"set":"players","key":"a/b"}`, 400, "invalid_argument", "bad_field", []string{`"field":"key"`, "at byte 1"}},
 		{"Load", `{"set":"players","key":"` + strings.Repeat("k", 129) + `"}`, 400, "invalid_argument", "bad_field", []string{"at most 128"}},

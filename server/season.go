@@ -86,15 +86,12 @@ func (v seasonService) Calendar(_ context.Context, req *shoalv1.SeasonCalendarRe
 
 // Record counts an event for a player whose profile is open here.
 func (v seasonService) Record(_ context.Context, req *shoalv1.SeasonRecordRequest) (*shoalv1.SeasonRecordResponse, error) {
-	svc, err := v.service(req.GetSeason())
+	svc, err := v.counting(req.GetSeason(), req.GetSet())
 	if err != nil {
 		return nil, err
 	}
 	sess, err := profileService(v).session(req.GetSet(), req.GetKey())
 	if err != nil {
-		return nil, err
-	}
-	if err := v.counts(req.GetSeason(), req.GetSet()); err != nil {
 		return nil, err
 	}
 	if err := name.CheckName("event", req.GetEvent()); err != nil {
@@ -116,15 +113,12 @@ func (v seasonService) Record(_ context.Context, req *shoalv1.SeasonRecordReques
 
 // View reads a player's counters and titles.
 func (v seasonService) View(ctx context.Context, req *shoalv1.SeasonViewRequest) (*shoalv1.SeasonViewResponse, error) {
-	svc, err := v.service(req.GetSeason())
+	svc, err := v.counting(req.GetSeason(), req.GetSet())
 	if err != nil {
 		return nil, err
 	}
 	data, created, err := v.profile(ctx, req.GetSet(), req.GetKey())
 	if err != nil {
-		return nil, err
-	}
-	if err := v.counts(req.GetSeason(), req.GetSet()); err != nil {
 		return nil, err
 	}
 	block, err := svc.ViewOf(data, created)
@@ -209,12 +203,18 @@ func (v seasonService) service(series string) (*season.Service, error) {
 	return s.Service, nil
 }
 
-// counts refuses a set whose players a series does not count.
-func (v seasonService) counts(series, set string) error {
-	if want := v.s.seasons[series].Set; want != set {
-		return refuse(badField, "set", "the season %s counts the players of the set %q, not of %q", series, want, set)
+// counting finds the series of a request that is about a player of a set; a series counts the
+// players of one set.
+func (v seasonService) counting(series, set string) (*season.Service, error) {
+	svc, err := v.service(series)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	want := v.s.seasons[series].Set
+	if _, ok := v.s.sets[set]; ok && set != want {
+		return nil, refuse(badField, "set", "the season %s counts the players of the set %q, not of %q", series, want, set)
+	}
+	return svc, nil
 }
 
 // seasonSession is a profile's session as seasons see it.

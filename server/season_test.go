@@ -82,6 +82,8 @@ func TestBadSeasonCalls(t *testing.T) {
 		{"Record", `{"season":"reef","set":"players","key":"ann"}`, 400, "invalid_argument", "bad_field", []string{`"field":"event"`}},
 		{"Record", `{"season":"reef","set":"players","key":"ann","event":"dance"}`, 400, "invalid_argument", "unknown_event", nil},
 		{"Record", `{"season":"reef","set":"players","key":"ann","event":"coins","amount":1.5}`, 400, "invalid_argument", "malformed", []string{`"field":"amount"`}},
+		{"Record", `{"season":"reef","set":"guilds","key":"ann","event":"catch"}`, 400, "invalid_argument", "bad_field", []string{`"field":"set"`, `the set \"players\", not of \"guilds\"`}},
+		{"View", `{"season":"reef","set":"guilds","key":"ann"}`, 400, "invalid_argument", "bad_field", []string{`"field":"set"`}},
 		{"View", `{"season":"x","set":"players","key":"ann"}`, 404, "not_found", "unknown_season", nil},
 		{"View", `{"season":"reef","set":"players","key":"bob"}`, 404, "not_found", "no_profile", nil},
 		{"View", `{"season":"reef","set":"x","key":"ann"}`, 404, "not_found", "unknown_set", nil},
@@ -102,8 +104,8 @@ func TestBadSeasonCalls(t *testing.T) {
 
 func TestSeasonsCountTheirOwnSet(t *testing.T) {
 	d := startDaemon(t, setup{})
-	_, err := server.New(server.Config{Node: d.node, Seasons: []server.Season{{Service: d.reef, Set: "guilds"}, {Service: d.reef, Set: "guilds"}}})
-	for _, part := range []string{`counts the players of the set "guilds", which is not among Sets`, "two series have one name"} {
+	_, err := server.New(server.Config{Node: d.node, Seasons: []server.Season{{Service: d.reef, Set: "clans"}, {Service: d.reef, Set: "clans"}}})
+	for _, part := range []string{`counts the players of the set "clans", which is not among Sets`, "two series have one name"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is not in %v", part, err)
 		}

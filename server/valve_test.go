@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/shoalworks/shoal/store"
@@ -30,6 +31,31 @@ func (v *valve) install(p store.Parts) store.Parts {
 	v.Records = p.Durable
 	p.Durable = v
 	return p
+}
+
+// mute is a record store that takes no writes while it is shut.
+type mute struct {
+	store.Records
+	shut atomic.Bool
+}
+
+// install puts the mute around a store's fast records.
+func (m *mute) install(p store.Parts) store.Parts {
+	m.Records = p.Fast
+	p.Fast = m
+	return p
+}
+
+// Commit fails while the mute is shut.
+func (m *mute) Commit(ctx context.Context, txs ...store.Tx) []error {
+	if !m.shut.Load() {
+		return m.Records.Commit(ctx, txs...)
+	}
+	errs := make([]error, len(txs))
+	for i := range errs {
+		errs[i] = store.ErrUnavailable
+	}
+	return errs
 }
 
 // hold makes scans wait for what it returns.
