@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -61,29 +60,20 @@ func subscribe(t *testing.T, b store.Bus, topic string, receive func([]byte)) st
 	return s
 }
 
-// send publishes payload until it is in every inbox.
+// send publishes payload until it is in every inbox, or the test has failed.
 func send(t *testing.T, b store.Bus, topic, payload string, inboxes ...inbox) {
 	t.Helper()
 	for i, in := range inboxes {
-		if !sendOne(t.Context(), b, topic, payload, in) {
-			t.Fatalf("inbox %d: %.40q on %.40s did not arrive within %v", i, payload, topic, Patience)
+		for start := time.Now(); !in.holds(payload); {
+			ok(t, "Publish", b.Publish(t.Context(), topic, []byte(payload)))
+			if in.waitFor(payload, resend) {
+				break
+			}
+			if t.Failed() || time.Since(start) > Patience {
+				t.Fatalf("inbox %d: %.40q on %.40s did not arrive within %v", i, payload, topic, time.Since(start))
+			}
 		}
 	}
-}
-
-func sendOne(ctx context.Context, b store.Bus, topic, payload string, in inbox) bool {
-	for start := time.Now(); time.Since(start) < Patience; {
-		if in.holds(payload) {
-			return true
-		}
-		if err := b.Publish(ctx, topic, []byte(payload)); err != nil {
-			return false
-		}
-		if in.waitFor(payload, resend) {
-			return true
-		}
-	}
-	return false
 }
 
 // holds looks through what has arrived.

@@ -106,11 +106,11 @@ func histories(t *testing.T, h Harness[store.Records], impatient int) {
 		})
 		result, info := porcupine.CheckOperationsVerbose(model, run.operations, Patience)
 		if result != porcupine.Ok {
-			path := t.TempDir() + "/history.html"
+			path := t.ArtifactDir() + "/history.html"
 			if err := porcupine.VisualizePath(model, info, path); err != nil {
 				path = err.Error()
 			}
-			t.Fatalf("round %d: no order explains the answers (%s; see %s):\n%s", round, result, path, run)
+			t.Fatalf("round %d: no order explains the answers (%s; -artifacts keeps %s):\n%s", round, result, path, run)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func (h *history) one(ctx context.Context, r store.Records, rng *rand.Rand, clie
 		found, err := r.Get(ctx, h.key)
 		if err == nil {
 			h.add(client, called, h.now.Add(1), w, answer{version: found[0].Version})
-		} else if ctx.Err() == nil {
+		} else if !errors.Is(err, store.ErrUnavailable) {
 			return err
 		}
 		return nil

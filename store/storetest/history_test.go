@@ -1,0 +1,35 @@
+package storetest_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/faultstore"
+	"github.com/shoalworks/shoal/store/memstore"
+	"github.com/shoalworks/shoal/store/storetest"
+)
+
+// unreliable loses answers and applies late, and says truly that it does not know. It spares
+// the commits by which a history measures its pace.
+func unreliable() func(store.Records) store.Records {
+	chance := faultstore.Chance(3, faultstore.Odds{FailBefore: 0.1, FailAfter: 0.1, Late: 0.1, After: 200 * time.Microsecond})
+	faults := faultstore.New(&faultstore.Options{Rule: func(c faultstore.Call) faultstore.Fault {
+		if len(c.Keys) > 0 && strings.HasPrefix(c.Keys[0], "key/") {
+			return chance(c)
+		}
+		return faultstore.Fault{}
+	}})
+	return func(next store.Records) store.Records { return faults.Records(next, faultstore.Durable) }
+}
+
+// An honest driver may lose answers: there is an order that explains them. (That the same
+// driver is found out when it says not done is a broken driver's case.)
+func TestHistoriesAllowUnknownOutcomes(t *testing.T) {
+	e, decorate := memstore.New(nil), unreliable()
+	storetest.Histories(t, storetest.Harness[store.Records]{
+		Open:   func(*testing.T) store.Records { return decorate(e.Records()) },
+		Shared: true,
+	})
+}
