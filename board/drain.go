@@ -109,6 +109,9 @@ func (s *Service) beginDrain() {
 		b.queue.close(ErrClosed)
 	}
 	s.reads.close()
+	if s.opts.CloseTimeout < 0 {
+		s.drain.cancel() // before the writing goroutine can begin a window
+	}
 	close(s.drain.begun)
 	for _, b := range boards {
 		b.cache.stop()

@@ -536,5 +536,8 @@ func TestFlushingStartsWhenTheNodeCloses(t *testing.T) {
 		r.store.setRule(nil)
 		later(board.DrainPause)
 		want(t, "what is stored", r.stored("Kills"), []string{"u2=6", "u1=5"})
+		r.submit("Kills", "u3", 7)
+		later(board.HurryEvery)
+		want(t, "what is stored", r.stored("Kills"), []string{"u3=7", "u2=6", "u1=5"})
 	})
 }
