@@ -11,7 +11,7 @@ import (
 	"github.com/shoalworks/shoal/store"
 )
 
-// ErrBudget: the call waited for the request budget and was not made. It is also a
+// ErrBudget is a call that waited for the request budget and was not made. It is also a
 // store.ErrUnavailable: nothing was applied.
 var ErrBudget = errors.New("node: request budget")
 
@@ -94,7 +94,7 @@ func (g *gate) pass(ctx context.Context, c Class, d demand) error {
 	}
 	w := &waiter{demand: d, class: c, granted: make(chan struct{})}
 	*queue = append(*queue, w)
-	g.armLocked(start)
+	g.armLocked()
 	g.mu.Unlock()
 
 	if c == ClassBackground {
@@ -185,7 +185,7 @@ func (g *gate) serveLocked(now time.Time) {
 		for len(g.mu.queues[c]) > 0 {
 			w := g.mu.queues[c][0]
 			if !g.affordsLocked(w.demand, w.class) {
-				g.armLocked(now)
+				g.armLocked()
 				return
 			}
 			g.spendLocked(w.demand)
@@ -196,7 +196,7 @@ func (g *gate) serveLocked(now time.Time) {
 }
 
 // armLocked sets the timer to when the first in line may go.
-func (g *gate) armLocked(now time.Time) {
+func (g *gate) armLocked() {
 	w := g.firstLocked()
 	if w == nil {
 		return
