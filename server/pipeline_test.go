@@ -120,13 +120,15 @@ func (d *daemon) dial(text string) (net.Conn, *bufio.Reader) {
 }
 
 func TestSlowCallersAreCut(t *testing.T) {
-	d := startDaemon(t, setup{config: func(c *server.Config) {
-		c.Limits.HeaderTimeout, c.Limits.BodyTimeout, c.Limits.IdleTimeout = 50*time.Millisecond, 50*time.Millisecond, 50*time.Millisecond
-	}})
+	limited := func(set func(*server.Limits)) *daemon {
+		return startDaemon(t, setup{config: func(c *server.Config) { set(&c.Limits) }})
+	}
+	d := limited(func(l *server.Limits) { l.HeaderTimeout = 50 * time.Millisecond })
 	_, half := d.dial("POST /shoal.v1.NodeService/Status HTTP/1.1\r\nHost: localhost\r\n")
 	if _, err := half.ReadByte(); !errors.Is(err, io.EOF) {
 		t.Errorf("half a header: %v", err)
 	}
+	d = limited(func(l *server.Limits) { l.BodyTimeout = 50 * time.Millisecond })
 	_, body := d.dial("POST /shoal.v1.NodeService/Status HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{")
 	res, err := http.ReadResponse(body, nil)
 	if err != nil {
@@ -137,6 +139,7 @@ func TestSlowCallersAreCut(t *testing.T) {
 	if res.StatusCode != http.StatusRequestTimeout || !strings.Contains(string(text), "slow_body") {
 		t.Errorf("half a body: %d %s", res.StatusCode, text)
 	}
+	d = limited(func(l *server.Limits) { l.IdleTimeout = 50 * time.Millisecond })
 	_, idle := d.dial("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	res, err = http.ReadResponse(idle, nil)
 	if err != nil {
@@ -152,7 +155,7 @@ func TestSlowCallersAreCut(t *testing.T) {
 // The time for a body ends with the body: a call may take longer than its body may.
 func TestACallOutlivesItsBodysTime(t *testing.T) {
 	v := newValve()
-	d := startDaemon(t, setup{parts: v.install, config: func(c *server.Config) { c.Limits.BodyTimeout = 30 * time.Millisecond }})
+	d := startDaemon(t, setup{parts: v.install, config: func(c *server.Config) { c.Limits.BodyTimeout = 500 * time.Millisecond }})
 	release := v.hold()
 	defer release()
 	got, rpc := make(chan answer, 1), make(chan error, 1)
