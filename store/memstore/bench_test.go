@@ -1,0 +1,110 @@
+package memstore_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/memstore"
+)
+
+// fill makes a board of n entries with random scores.
+func fill(tb testing.TB, b store.Boards, n int) {
+	tb.Helper()
+	if _, err := b.Create(tb.Context(), "board", store.BoardSpec{Order: store.Descending, Generation: "g"}); err != nil {
+		tb.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for first := 0; first < n; first += store.MaxMerge {
+		batch := store.Batch{Rule: store.Best}
+		for i := first; i < min(n, first+store.MaxMerge); i++ {
+			batch.Entries = append(batch.Entries, store.Submission{Key: fmt.Sprintf("player/%07d", i), Score: rng.Int64N(1 << 40)})
+		}
+		if _, err := b.Merge(tb.Context(), "board", batch); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// Hundreds of thousands of entries: the ranks of all pages and standings agree.
+func TestManyEntries(t *testing.T) {
+	const n = 200_000
+	b := process(t, memstore.New(nil)).Boards()
+	fill(t, b, n)
+	for _, offset := range []int64{0, 1, n/2 - 1, n - 3} {
+		page, err := b.Page(t.Context(), "board", offset, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range page.Entries {
+			one, ok, err := b.Standing(t.Context(), "board", s.Key)
+			if err != nil || !ok || one.Rank != offset+int64(i)+1 || s.Rank != one.Rank || page.Total != n {
+				t.Errorf("entry %d of the page at %d: %+v and %+v, %v, of %d", i, offset, s, one, err, page.Total)
+			}
+		}
+		if len(page.Entries) != 3 {
+			t.Errorf("%d entries at %d", len(page.Entries), offset)
+		}
+	}
+}
+
+func BenchmarkStanding(b *testing.B) {
+	for _, n := range []int{10_000, 1_000_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			boards := memstore.New(nil).Boards()
+			fill(b, boards, n)
+			i := 0
+			for b.Loop() {
+				i = (i + 7919) % n
+				if _, ok, err := boards.Standing(b.Context(), "board", fmt.Sprintf("player/%07d", i)); !ok || err != nil {
+					b.Fatal(ok, err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkMerge(b *testing.B) {
+	boards := memstore.New(nil).Boards()
+	const n, size = 1_000_000, 100
+	fill(b, boards, n)
+	rng := rand.New(rand.NewPCG(3, 4))
+	for b.Loop() {
+		batch := store.Batch{Rule: store.Sum, Source: "s", N: uint64(b.N) + rng.Uint64N(1<<60), Entries: make([]store.Submission, size)}
+		first := rng.IntN(n - size)
+		for i := range batch.Entries {
+			batch.Entries[i] = store.Submission{Key: fmt.Sprintf("player/%07d", first+i), Score: rng.Int64N(1000)}
+		}
+		if _, err := boards.Merge(b.Context(), "board", batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*size), "ns/entry")
+}
+
+func BenchmarkCommit(b *testing.B) {
+	r := memstore.New(nil).Records()
+	value := make([]byte, 2048)
+	n := uint64(0)
+	for b.Loop() {
+		n++
+		tx := store.Tx{{Key: fmt.Sprintf("profile/%d", n%10_000), Op: store.Put, Value: value, Version: store.VersionFrom(n)}}
+		if err := r.Commit(b.Context(), tx)[0]; err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkGet(b *testing.B) {
+	r := memstore.New(nil).Records()
+	tx := store.Tx{{Key: "key", Op: store.Put, Value: make([]byte, 2048), Version: 1}}
+	if err := r.Commit(b.Context(), tx)[0]; err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := r.Get(b.Context(), "key"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
