@@ -82,6 +82,76 @@ func TestCloseClosesAllInOrder(t *testing.T) {
 	}
 }
 
+// tracer is a decorator that counts what comes through.
+type tracer struct {
+	store.Records
+	store.Boards
+	gets, merges *int
+}
+
+func (r tracer) Get(ctx context.Context, keys ...string) ([]store.Record, error) {
+	*r.gets++
+	return r.Records.Get(ctx, keys...)
+}
+
+// tracedRecords and tracedBoards give a tracer one part's Close.
+type tracedRecords struct{ tracer }
+
+func (r tracedRecords) Close(ctx context.Context) error { return r.Records.Close(ctx) }
+
+type tracedBoards struct{ tracer }
+
+func (b tracedBoards) Close(ctx context.Context) error { return b.Boards.Close(ctx) }
+
+func (b tracedBoards) Merge(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
+	*b.merges++
+	return b.Boards.Merge(ctx, board, batch)
+}
+
+// Decorators of Through come between the checks and the drivers, and leave the original as
+// it is.
+func TestThroughDecorates(t *testing.T) {
+	s := &spy{}
+	for _, fast := range []store.Records{nil, spyRecords{s}} {
+		st, err := store.New(store.Parts{Durable: spyRecords{s}, Fast: fast, Boards: spyBoards{s}, Bus: spyBus{s}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		gets, merges := 0, 0
+		through := st.Through(
+			func(r store.Records) store.Records { return tracedRecords{tracer{Records: r, gets: &gets}} },
+			func(b store.Boards) store.Boards { return tracedBoards{tracer{Boards: b, merges: &merges}} })
+		if through.OneRecords() != st.OneRecords() || through.Bus() != st.Bus() {
+			t.Errorf("OneRecords %v became %v", st.OneRecords(), through.OneRecords())
+		}
+		ctx := t.Context()
+		for _, r := range []store.Records{through.Durable(), through.Fast(), st.Durable(), st.Fast()} {
+			if _, err := r.Get(ctx, "key"); err != nil {
+				t.Error(err)
+			}
+			if _, err := r.Get(ctx, ""); !errors.Is(err, store.ErrInvalid) {
+				t.Errorf("a malformed Get = %v", err)
+			}
+		}
+		good := store.Batch{Rule: store.Best, Entries: []store.Submission{{Key: "k"}}}
+		for _, b := range []store.Boards{through.Boards(), st.Boards()} {
+			if _, err := b.Merge(ctx, "board", good); err != nil {
+				t.Error(err)
+			}
+			if _, err := b.Merge(ctx, "", good); !errors.Is(err, store.ErrInvalid) {
+				t.Errorf("a malformed Merge = %v", err)
+			}
+		}
+		if gets != 2 || merges != 1 {
+			t.Errorf("the decorators saw %d Gets and %d Merges, want the 2 and 1 well-formed ones of theirs", gets, merges)
+		}
+		s.calls = nil
+		if err := through.Close(ctx); err != nil || len(s.calls) > 0 {
+			t.Errorf("Close of what is seen through = %v, closed %q", err, s.calls)
+		}
+	}
+}
+
 func TestOutcomeOf(t *testing.T) {
 	done, notDone, unknown := store.Done, store.NotDone, store.Unknown
 	for _, c := range []struct {

@@ -42,7 +42,7 @@ func TestWithoutRuleIsTheDriver(t *testing.T) {
 
 // A bus may lose and double, and the suite of buses says that this is conforming.
 func TestLossyBusIsABus(t *testing.T) {
-	lossy := faultstore.Chance(1, faultstore.Odds{Lose: 0.2, Twice: 0.2, Late: 0.1, After: time.Millisecond})
+	lossy := faultstore.Chance(1, faultstore.Odds{Lose: 0.05, Twice: 0.1, Late: 0.05, After: time.Millisecond})
 	messages := func(c faultstore.Call) faultstore.Fault {
 		if c.Op == "publish" || c.Op == "deliver" {
 			return lossy(c)

@@ -21,7 +21,7 @@
 // # Limits
 //
 // Ranks and positions cost the number of blocks of a board, about one for 380 entries:
-// a microsecond or two at a million entries. A subscription queues Options.Queue messages;
+// microseconds at a million entries (see BenchmarkStanding). A subscription queues Options.Queue messages;
 // when it is full the oldest is lost. There is no limit to records and boards but memory.
 //
 // # Concurrency
