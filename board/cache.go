@@ -74,9 +74,8 @@ type pageRead struct {
 // The entries are shared between callers: they are read-only. After Close the cached page is
 // served, however old.
 func (s *Service) Top(ctx context.Context, board string, count int) (store.Page, error) {
-	b := s.boards.Load().byName[board]
-	if b == nil {
-		_, err := s.board(board)
+	b, err := s.board(board)
+	if err != nil {
 		return store.Page{}, err
 	}
 	if uint(count) > uint(b.cfg.MaxEntries) {

@@ -179,9 +179,13 @@ func (s *Service) OnRefused(fn func(Refusal)) (stop func()) { return s.onRefused
 func (s *Service) board(name string) (*board, error) {
 	b, ok := s.boards.Load().byName[name]
 	if !ok {
-		return nil, &RefusedError{Board: name, Field: "board", Problem: "is not defined", Reason: ErrUnknownBoard}
+		return nil, unknownError(name)
 	}
 	return b, nil
+}
+
+func unknownError(board string) error {
+	return &RefusedError{Board: board, Field: "board", Problem: "is not defined", Reason: ErrUnknownBoard}
 }
 
 // uptime is the local time since the service began.

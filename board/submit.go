@@ -82,10 +82,9 @@ func (s *Service) FormatScore(board string, score int64) (string, error) {
 }
 
 func (s *Service) submit(name string, sub *submission) error {
-	b := s.boards.Load().byName[name]
-	if b == nil {
+	b, err := s.board(name)
+	if err != nil {
 		s.strays.Add(1)
-		_, err := s.board(name)
 		return err
 	}
 	if err := b.admit(sub); err != nil {
@@ -159,7 +158,7 @@ func (b *board) refusal(sub *submission, err error) error {
 	case errors.Is(err, ErrClosed):
 		return closedError(b.name)
 	case errors.Is(err, ErrUnknownBoard):
-		return &RefusedError{Board: b.name, Field: "board", Problem: "is not defined", Reason: ErrUnknownBoard}
+		return unknownError(b.name)
 	}
 	return err
 }
