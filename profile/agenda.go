@@ -167,7 +167,7 @@ func (s *Session) rise(now time.Time) {
 	w := &s.mu.write
 	switch {
 	case w.working || s.mu.reason != 0:
-	case s.mu.leaving != nil && s.mu.leaving.ready, w.verify:
+	case s.mu.leaving != nil && s.mu.leaving.ready:
 		s.queueLocked(urgent)
 	case w.owed || s.dirtyLocked() || s.fallbackLocked():
 		w.owed = true
@@ -191,7 +191,7 @@ func (s *Session) dueLocked(now time.Time) time.Time {
 	switch {
 	case s.mu.reason != 0:
 		return time.Time{}
-	case s.mu.leaving != nil && s.mu.leaving.ready, w.verify, w.owed:
+	case s.mu.leaving != nil && s.mu.leaving.ready, w.owed:
 		return w.retry
 	case s.fallbackLocked():
 		due = nextSlot(s.set.began.Add(spread(s.key, o.FallbackSave)), o.FallbackSave, w.last)

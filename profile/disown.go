@@ -3,7 +3,6 @@ package profile
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/shoalworks/shoal/node"
@@ -13,7 +12,7 @@ import (
 type orphan struct {
 	disowned
 	key   string
-	notes []node.Note // left for this node about the token; removed in the end
+	note  node.Note // left for this node about the token; removed in the end
 	due   time.Time
 	busy  bool
 	named bool // the record was seen to name the token
@@ -43,9 +42,8 @@ func (s *Set) disown(key string, d disowned, n node.Note) {
 		o.asked = append(o.asked, d.asked...)
 	}
 	o.until = later(o.until, d.until)
-	if n.Version != 0 && !slices.ContainsFunc(o.notes, func(m node.Note) bool { return m.Version == n.Version }) {
-		o.notes = append(o.notes[:min(len(o.notes), 1):1], n) // the newest only: it replaced the other
-		o.notes = o.notes[len(o.notes)-1:]
+	if n.Version != 0 {
+		o.note = n // there is one key for them: the newest has replaced the others
 	}
 	s.mu.Unlock()
 	s.plan.wake()
@@ -93,9 +91,8 @@ func (s *Set) freeOrphan(ctx context.Context, o *orphan) {
 	}
 	s.mu.Lock()
 	o.busy, o.named = false, step == disownFree
-	var notes []node.Note
+	n := o.note
 	if step == disownForget {
-		notes = o.notes
 		delete(s.mu.disowned, o.token)
 	} else {
 		o.fails++
@@ -105,7 +102,7 @@ func (s *Set) freeOrphan(ctx context.Context, o *orphan) {
 	if err != nil && !errors.Is(err, errStartOver) {
 		s.log.WarnContext(ctx, "record not freed yet", "key", o.key, "err", err)
 	}
-	for _, n := range notes {
+	if step == disownForget && n.Version != 0 {
 		s.removeNoteOf(s.node.ID(), n)
 	}
 	s.plan.wake()

@@ -143,11 +143,17 @@ func (sl *slot) overLocked() <-chan struct{} {
 	return nil
 }
 
-// reason puts the error of a load into the caller's terms: who ended it, and what went wrong.
+// reason puts the error of a load into the caller's terms: what was found, who ended it, or
+// what went wrong until the deadline.
 func (l *load) reason(caller context.Context, err error) error {
+	for _, found := range [...]error{
+		ErrClosing, ErrOutbid, ErrHeld, ErrInUse, ErrOpen, ErrForeign, ErrNewerSchema, ErrMigration, ErrSchema,
+	} {
+		if errors.Is(err, found) {
+			return err
+		}
+	}
 	switch {
-	case errors.Is(err, ErrClosing):
-		return ErrClosing
 	case caller.Err() != nil:
 		return context.Cause(caller)
 	case errors.Is(err, context.DeadlineExceeded):

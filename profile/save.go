@@ -78,14 +78,15 @@ const (
 	jobVerify
 )
 
-// jobLocked picks it: the end of a session goes before everything else.
+// jobLocked picks it: a session that may be lost looks first, and then its end goes before
+// everything else.
 func (s *Session) jobLocked(now time.Time) job {
 	w := &s.mu.write
 	switch {
+	case w.verify:
+		return jobVerify
 	case s.mu.leaving != nil && s.mu.leaving.ready && w.mayTry(now):
 		return jobFinal
-	case w.verify && w.mayTry(now):
-		return jobVerify
 	case s.mu.frozen: // a final save comes first
 	case w.owed && w.mayTry(now), w.waiting != nil && s.dirtyLocked():
 		return jobSave
@@ -299,16 +300,16 @@ func (s *Session) failed(a attempt, err error, certain bool) {
 }
 
 // verify reads the record because somebody says that the session was taken. Only the record
-// decides.
+// decides. When it cannot be read, the note that is still there says so again; a final save
+// that may have landed finds out by itself what the record means.
 func (s *Session) verify() {
 	ctx, cancel := s.set.call()
 	defer cancel()
 	r, err := s.set.read(ctx, s.key)
 	s.mu.Lock()
-	s.mu.write.verify = err != nil
+	s.mu.write.verify = false
 	if err != nil {
-		s.mu.write.fails++
-		s.mu.write.retry = s.set.clk.Now().Add(backoff(s.mu.write.fails, s.set.node.Random()))
+		s.mu.write.verified = ""
 	}
 	bound := s.mu.hold.bound()
 	s.mu.Unlock()

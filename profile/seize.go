@@ -45,7 +45,7 @@ func (z *seizure) seal(ctx context.Context, r reading, j *journalReading) (rec r
 			z.dispute(r, *j)
 			return r.record, false, errStartOver
 		case sealQuarantine:
-			return r.record, false, z.set.quarantineJournal(ctx, z.key, *j)
+			return r.record, false, z.discard(ctx, *j)
 		case sealStands:
 			return z.replay(ctx, r, *j)
 		case sealReplace, sealWrite:
@@ -65,6 +65,24 @@ func (z *seizure) seal(ctx context.Context, r reading, j *journalReading) (rec r
 		j = nil // somebody else wrote it, or the answer was lost: read it again
 	}
 	return r.record, false, errStartOver
+}
+
+// discard copies a journal of a time that the record store has forgotten, and removes it, so
+// that nobody stumbles over it again.
+func (z *seizure) discard(ctx context.Context, j journalReading) error {
+	if err := z.set.quarantineJournal(ctx, z.key, j); err != nil {
+		return err
+	}
+	ctx, cancel := z.set.call()
+	defer cancel()
+	err := z.set.fast.Commit(ctx, store.Tx{{Key: journalKey(z.set.name, z.key), Op: store.Delete, If: store.Is(j.version)}})[0]
+	switch {
+	case isConflict(err):
+		return errStartOver
+	case err != nil:
+		return fmt.Errorf("discard journal: %w", err)
+	}
+	return nil
 }
 
 func (z *seizure) confirmed(r reading, j journalReading) bool {

@@ -210,6 +210,7 @@ func (s *Set) forget(sess *Session, why Reason) {
 		s.log.WarnContext(s.life(), "session lost", "key", sess.key, "epoch", sess.epoch)
 	}
 	s.plan.drop(sess)
+	s.open.Add(-1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if why == Released || why == HandedOver {

@@ -1,7 +1,9 @@
 package profile
 
-import "context"
-import "sync"
+import (
+	"context"
+	"sync"
+)
 
 // tasks counts the goroutines of a set, so that its Close can wait for them.
 type tasks struct {
