@@ -302,15 +302,12 @@ func (s *Service) create(ctx context.Context, res *Result) (stored *Result, here
 		stored, err = decodeResult(data)
 		return stored, true, err
 	}
-	if store.OutcomeOf(err) == store.NotDone && !errors.Is(err, store.ErrConflict) {
-		return nil, false, fmt.Errorf("write result: %w", err)
-	}
 	rec, readErr := s.read(ctx, key)
 	if readErr != nil {
 		return nil, false, errors.Join(fmt.Errorf("write result: %w", err), readErr)
 	}
 	if rec.Missing() {
-		// Unknown and not there: it may still come, with these same bytes.
+		// Not done, or unknown and not there: then it may still come, with these same bytes.
 		return nil, false, fmt.Errorf("write result: %w", err)
 	}
 	stored, err = decodeResult(rec.Value)

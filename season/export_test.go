@@ -2,6 +2,7 @@ package season
 
 import (
 	"context"
+	"time"
 
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/node"
@@ -139,3 +140,45 @@ func (s *Service) SessionOf(key string) Session {
 	}
 	return nil
 }
+
+// Shelf is the shelf by itself.
+type Shelf struct{ sh *shelf }
+
+// NewShelf makes one that holds so many results.
+func NewShelf(limit int) Shelf { return Shelf{newShelf(limit)} }
+
+// Put keeps a result.
+func (s Shelf) Put(r *Result) { s.sh.put(r) }
+
+// Get tells whether a result is in memory.
+func (s Shelf) Get(k int64) bool {
+	_, ok := s.sh.get(k)
+	return ok
+}
+
+// Know keeps what was read of the progress.
+func (s Shelf) Know(started bool, first, through int64) { s.sh.know(progress{started, first, through}) }
+
+// Stored is what is known of the progress.
+func (s Shelf) Stored() (started bool, first, through int64) {
+	p := s.sh.stored()
+	return p.started, p.first, p.through
+}
+
+// IsClosed tells that a season is known to be closed, and News how often that was news.
+func (s Shelf) IsClosed(k int64) bool { return s.sh.isClosed(k) }
+
+// News counts what became known.
+func (s Shelf) News() uint64 { return s.sh.news() }
+
+// Unheard lists closes that the game has not heard of, and Announced notes that it does now.
+func (s Shelf) Unheard(limit int) []int64 { return s.sh.unheard(limit) }
+
+// Announced notes that the game hears of a close.
+func (s Shelf) Announced(k int64) bool { return s.sh.announced(k) }
+
+// Absent remembers that a season had no result, and IsAbsent whether that is still believed.
+func (s Shelf) Absent(k int64, now time.Time) { s.sh.setAbsent(k, now) }
+
+// IsAbsent tells whether a season is believed to have no result.
+func (s Shelf) IsAbsent(k int64, now time.Time) bool { return s.sh.isAbsent(k, now) }

@@ -83,6 +83,9 @@ func TestAnUntouchedBoardIsNotRebuilt(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		h := w.host("a", hostOptions{})
 		everybody(t, w, h)
+		if err := h.Inspect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		w.pastGrace(0)
 		h.closeDue()
 		h.wantResult("C1S1", "Fish", everybodysFish...)
@@ -247,11 +250,13 @@ func TestRebuildsRaceAndTheResultIsRight(t *testing.T) {
 			w.pastGrace(0)
 			w.engine.Forget(memstore.Boards)
 			rnd := rand.New(rand.NewPCG(seed, 1))
-			late := func() { // somebody makes the board anew, as a late writer does
-				_, err := w.engine.Boards().Create(context.Background(), season.BoardKey("reef", "Fish", "C1S1"),
-					store.BoardSpec{Order: store.Descending, Generation: fmt.Sprint("late", rnd.IntN(1000))})
-				if err != nil {
-					t.Error(err)
+			late := func() { // somebody makes the boards anew, as a late writer does
+				for _, board := range []string{"Fish", "Coins"} {
+					_, err := w.engine.Boards().Create(context.Background(), season.BoardKey("reef", board, "C1S1"),
+						store.BoardSpec{Order: store.Descending, Generation: fmt.Sprint("late", rnd.IntN(1000))})
+					if err != nil {
+						t.Error(err)
+					}
 				}
 			}
 			var mu sync.Mutex
@@ -507,9 +512,11 @@ func TestASealedStrangerIsDroppedAndRebuilt(t *testing.T) {
 		w.pastGrace(0)
 		stranger := func() {
 			w.engine.Forget(memstore.Boards)
-			key := season.BoardKey("reef", "Fish", "C1S1")
-			if _, err := w.engine.Boards().Create(t.Context(), key, store.BoardSpec{Order: store.Descending, Generation: "stranger"}); err != nil {
-				t.Error(err)
+			for _, board := range []string{"Fish", "Coins"} {
+				key := season.BoardKey("reef", board, "C1S1")
+				if _, err := w.engine.Boards().Create(t.Context(), key, store.BoardSpec{Order: store.Descending, Generation: "stranger"}); err != nil {
+					t.Error(err)
+				}
 			}
 		}
 		var once sync.Once
@@ -530,5 +537,98 @@ func TestASealedStrangerIsDroppedAndRebuilt(t *testing.T) {
 		}
 		h.wantResult("C1S1", "Fish", everybodysFish...)
 		h.wantResult("C1S1", "Coins", "ada:40", "bob:30", "cyd:20", "dan:10")
+	})
+}
+
+// As long as the register does not name the board's generation, nothing is merged: else an
+// acknowledged value could be lost with the memory, and nobody would know.
+func TestNothingIsMergedBeforeTheRegisterNamesTheGeneration(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		h.play(h.join("ada"), "catch")
+		puts := 0
+		h.tap.set(func(call string) fate {
+			switch {
+			case call == "put season/reef/C1S1/boards":
+				if puts++; puts > 1 { // the first opens the register
+					return refuse
+				}
+			case strings.HasPrefix(call, "merge"):
+				t.Errorf("%s before the register names a generation", call)
+			}
+			return pass
+		})
+		for range 3 {
+			if err := h.Window(t.Context()); !errors.Is(err, store.ErrUnavailable) {
+				t.Fatalf("window: %v", err)
+			}
+		}
+		h.tap.set(nil)
+		h.window()
+		if got := h.top("Fish"); !slices.Equal(got, []string{"ada:1"}) {
+			t.Fatalf("%v", got)
+		}
+	})
+}
+
+// A rebuild that slept while another one finished takes nothing back.
+func TestAnOvertakenRebuildTakesNothingBack(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		everybody(t, w, h)
+		h.saveAll()
+		w.pastGrace(0)
+		w.engine.Forget(memstore.Boards)
+		slow, fast := w.host("slow", hostOptions{}), w.host("fast", hostOptions{})
+		var once sync.Once
+		asleep, awake := make(chan struct{}), make(chan struct{})
+		slow.tap.set(func(call string) fate {
+			if call == "put season/reef/C1S1/boards" {
+				once.Do(func() { close(asleep); <-awake })
+			}
+			return pass
+		})
+		done := make(chan error)
+		go func() {
+			_, err := slow.CloseDue(t.Context())
+			done <- err
+		}()
+		<-asleep
+		w.engine.Forget(memstore.Boards)
+		fast.closeDue()
+		before := string(w.raw("season/reef/C1S1/boards"))
+		close(awake)
+		if err := <-done; !errors.Is(err, season.ErrMemory) {
+			t.Fatalf("the slow one: %v", err)
+		}
+		if now := string(w.raw("season/reef/C1S1/boards")); now != before {
+			t.Fatalf("the register was %s, is %s", before, now)
+		}
+		slow.closeDue()
+		slow.wantResult("C1S1", "Fish", everybodysFish...)
+	})
+}
+
+// The answer to the claim is lost: it is the claimant's all the same.
+func TestAClaimedRefillWithALostAnswerIsDone(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		s := h.join("ada")
+		h.play(s, "catch")
+		h.leaveStill(s)
+		w.engine.Forget(memstore.Boards)
+		var once sync.Once
+		h.tap.set(func(call string) (f fate) {
+			if call == "put season/reef/C1S1/boards" {
+				once.Do(func() { f = applied })
+			}
+			return f
+		})
+		if err := h.Inspect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := h.top("Fish"); !slices.Equal(got, []string{"ada:1"}) {
+			t.Fatalf("%v", got)
+		}
 	})
 }

@@ -34,17 +34,17 @@ type life struct {
 }
 
 // rebuild fills boards of a season that is over from the profiles, and has the register vouch
-// for them. How it stays right:
+// for them. Why it stays right:
 //
-//   - The generation is noted before the scan: a board that lost its memory in between has
-//     another one, and does not pass.
+//   - What the register comes to name is the generation noted before the scan, and it is
+//     written after the scan. A board that loses its memory in between has another one for
+//     ever, so the register then vouches for a life that no page can be of.
+//   - A rebuild that is interrupted writes nothing: the next closer finds the board lost and
+//     fills it again.
 //   - Two nodes may rebuild at once: Create answers both the same life, the merges repeat each
-//     other, and the one that comes late finds the board sealed or the register moved, and
-//     starts over by looking.
-//   - After the scan the register is read, then the board's generation is compared with the
-//     one noted, and only then the register is replaced on the condition that it is still what was read. So a rebuild that
-//     was interrupted or overtaken is never vouched for: without that write the next closer
-//     finds the board lost and fills it again.
+//     other, and the one that comes late finds the board sealed or the register right.
+//   - A rebuild that was overtaken takes nothing back: its write to the register is conditional
+//     on what was read before the board's generation was compared once more.
 func (s *Service) rebuild(ctx context.Context, k int64, lost []Board) error {
 	lives, err := s.fill(ctx, k, lost)
 	if err != nil {
