@@ -35,9 +35,9 @@ func TestCoalesce(t *testing.T) {
 		{"sum over it", store.Sum, store.Descending, math.MaxInt64, 1, store.Stamp{}, store.Stamp{}, math.MaxInt64, false},
 		{"sum under it", store.Sum, store.Descending, math.MinInt64, -1, store.Stamp{}, store.Stamp{}, math.MinInt64, false},
 	} {
-		got, _, fits := board.Coalesce(c.rule, c.order, c.waits, c.next, c.waitsAt, c.nextAt)
-		if got != c.want || fits != c.fits {
-			t.Errorf("%s: %d, %v, want %d, %v", c.what, got, fits, c.want, c.fits)
+		got, fits := board.Coalesce(c.rule, c.order, board.Value{Score: c.waits, Stamp: c.waitsAt}, board.Value{Score: c.next, Stamp: c.nextAt})
+		if got.Score != c.want || fits != c.fits {
+			t.Errorf("%s: %d, %v, want %d, %v", c.what, got.Score, fits, c.want, c.fits)
 		}
 	}
 }
@@ -47,13 +47,13 @@ func TestCoalesceCommutes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rule := rapid.SampledFrom([]store.Rule{store.Best, store.Last, store.Sum}).Draw(t, "rule")
 		order := rapid.SampledFrom([]store.Order{store.Ascending, store.Descending}).Draw(t, "order")
-		a, b := rapid.Int64().Draw(t, "a"), rapid.Int64().Draw(t, "b")
-		at := store.Stamp{Epoch: rapid.Uint64Range(0, 3).Draw(t, "epoch"), Revision: 1}
-		bt := store.Stamp{Epoch: at.Epoch, Revision: 2 + rapid.Uint64().Draw(t, "revision")%9}
-		x, xt, xf := board.Coalesce(rule, order, a, b, at, bt)
-		y, yt, yf := board.Coalesce(rule, order, b, a, bt, at)
-		if xf != yf || xf && x != y || rule == store.Last && xt != yt {
-			t.Fatalf("%v %v: %d after %d gives %d %v, the other way %d %v", rule, order, b, a, x, xf, y, yf)
+		a, b := board.Value{Score: rapid.Int64().Draw(t, "a")}, board.Value{Score: rapid.Int64().Draw(t, "b")}
+		a.Stamp = store.Stamp{Epoch: rapid.Uint64Range(0, 3).Draw(t, "epoch"), Revision: 1}
+		b.Stamp = store.Stamp{Epoch: a.Stamp.Epoch, Revision: 2 + rapid.Uint64Range(0, 9).Draw(t, "revision")}
+		x, xFits := board.Coalesce(rule, order, a, b)
+		y, yFits := board.Coalesce(rule, order, b, a)
+		if xFits != yFits || xFits && x.Score != y.Score || rule == store.Last && x != y {
+			t.Fatalf("%v %v: %v after %v gives %v %v, the other way %v %v", rule, order, b, a, x, xFits, y, yFits)
 		}
 	})
 }

@@ -30,10 +30,16 @@ const (
 	MostKeys     = mostKeys
 )
 
+// Value is what waits for a key.
+type Value struct {
+	Score int64
+	Stamp store.Stamp
+}
+
 // Coalesce is the rule of what waits.
-func Coalesce(rule store.Rule, order store.Order, waits, next int64, waitsAt, nextAt store.Stamp) (score int64, stamp store.Stamp, fits bool) {
-	v, fits := coalesce(rule, order, value{waits, waitsAt}, value{next, nextAt})
-	return v.score, v.stamp, fits
+func Coalesce(rule store.Rule, order store.Order, waits, next Value) (Value, bool) {
+	v, fits := coalesce(rule, order, value{waits.Score, waits.Stamp}, value{next.Score, next.Stamp})
+	return Value{v.score, v.stamp}, fits
 }
 
 // Fate names what an answer to a batch of n values means.
@@ -90,7 +96,7 @@ func NewQueue(rule store.Rule, order store.Order, limit int64) *Queue {
 	return &Queue{queue{rule: rule, order: order, limit: limit}}
 }
 
-// Submit, Detach, GiveBack, Take, Depth and Oldest are the queue's own.
+// Submit combines a score with what waits.
 func (q *Queue) Submit(key string, score int64, since time.Duration) error {
 	return q.q.submit("board", &submission{key: key, value: value{score: score}, since: since})
 }
