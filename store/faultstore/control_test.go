@@ -45,7 +45,7 @@ func TestOutageOfParts(t *testing.T) {
 		if !slices.Equal(down, c.down) {
 			t.Errorf("outage of %v: down are %v, want %v", c.parts, down, c.down)
 		}
-		if applied := w.stored(t, fmt.Sprint("during/", i)); applied == slices.Contains(c.down, "durable") {
+		if applied := w.stored(fmt.Sprint("during/", i)); applied == slices.Contains(c.down, "durable") {
 			t.Errorf("outage of %v: stored is %v", c.parts, applied)
 		}
 		w.faults.Outage(c.parts, false)
@@ -90,7 +90,7 @@ func TestCrashEndsTheProcess(t *testing.T) {
 	if down := failing(t, outcomesOf(t.Context(), w.parts, "key")); !slices.Equal(down, []string{"boards", "bus", "durable", "fast", "read"}) {
 		t.Errorf("after a crash down are %v, want everything", down)
 	}
-	if w.stored(t, "key") || w.entered(t, "key") || !w.faults.Crashed() {
+	if w.stored("key") || w.entered("key") || !w.faults.Crashed() {
 		t.Error("something was applied after the crash")
 	}
 	if down := failing(t, outcomesOf(t.Context(), w.plain, "key")); len(down) > 0 {
@@ -136,7 +136,7 @@ func TestCrashCutsWhatIsPending(t *testing.T) {
 				time.Sleep(2 * time.Hour)
 				w.faults.Land()
 				for key, applied := range map[string]bool{"way": false, "hang": false, "applied": true, "back": true, "late": keep, "held": keep} {
-					if w.stored(t, key) != applied {
+					if w.stored(key) != applied {
 						t.Errorf("%s is stored: %v, want %v", key, !applied, applied)
 					}
 				}
@@ -332,7 +332,7 @@ func TestCloseCutsWhatIsPending(t *testing.T) {
 		time.Sleep(time.Hour)
 		w.faults.Land()
 		for _, key := range []string{"way", "hang", "late", "held"} {
-			if w.stored(t, key) {
+			if w.stored(key) {
 				t.Errorf("%s is stored", key)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 
 // world is an engine, the decorated handles of one process, and plain handles of another.
 type world struct {
-	engine *memstore.Engine
+	t      *testing.T
 	faults *faultstore.Faults
 	parts  store.Parts
 	plain  store.Parts
@@ -25,7 +25,7 @@ func newWorld(t *testing.T, o *faultstore.Options) *world {
 	t.Helper()
 	e := memstore.New(&memstore.Options{Apart: true})
 	f := faultstore.New(o)
-	w := &world{engine: e, faults: f, parts: f.Wrap(e.Parts()), plain: e.Parts()}
+	w := &world{t: t, faults: f, parts: f.Wrap(e.Parts()), plain: e.Parts()}
 	for _, p := range []store.Parts{w.parts, w.plain} {
 		s, err := store.New(p)
 		if err != nil {
@@ -49,21 +49,21 @@ func put(key string) store.Tx {
 }
 
 // stored tells whether the engine has the record, whatever the faults.
-func (w *world) stored(t *testing.T, key string) bool {
-	t.Helper()
-	found, err := w.plain.Durable.Get(t.Context(), key)
+func (w *world) stored(key string) bool {
+	w.t.Helper()
+	found, err := w.plain.Durable.Get(w.t.Context(), key)
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	return !found[0].Missing()
 }
 
 // entered tells whether the board has the entry.
-func (w *world) entered(t *testing.T, key string) bool {
-	t.Helper()
-	_, ok, err := w.plain.Boards.Standing(t.Context(), "board", key)
+func (w *world) entered(key string) bool {
+	w.t.Helper()
+	_, ok, err := w.plain.Boards.Standing(w.t.Context(), "board", key)
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
 	return ok
 }
@@ -111,7 +111,8 @@ func kindCases() []kindCase {
 
 // writeUnder does a write under each fault in a world of its own and compares what it was
 // told with what the engine below has.
-func writeUnder(t *testing.T, op string, write func(context.Context, *world) error, applied func(*testing.T, *world) bool) {
+func writeUnder(t *testing.T, op string, write func(context.Context, *world) error, applied func(*world) bool) {
+	t.Helper()
 	for _, c := range kindCases() {
 		t.Run(c.fault.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -126,12 +127,12 @@ func writeUnder(t *testing.T, op string, write func(context.Context, *world) err
 				if took := time.Since(begun); took != c.took {
 					t.Errorf("it took %v, want %v", took, c.took)
 				}
-				if got := applied(t, w); got != c.applied {
+				if got := applied(w); got != c.applied {
 					t.Errorf("applied = %v at the answer, want %v", got, c.applied)
 				}
 				time.Sleep(time.Hour)
 				w.faults.Land()
-				if got := applied(t, w); got != c.landed {
+				if got := applied(w); got != c.landed {
 					t.Errorf("applied = %v an hour later, want %v", got, c.landed)
 				}
 				if got := w.faults.Crashed(); got != c.crashed {
@@ -148,7 +149,7 @@ func writeUnder(t *testing.T, op string, write func(context.Context, *world) err
 func TestCommitUnderEachFault(t *testing.T) {
 	writeUnder(t, "commit",
 		func(ctx context.Context, w *world) error { return w.parts.Durable.Commit(ctx, put("key"))[0] },
-		func(t *testing.T, w *world) bool { return w.stored(t, "key") })
+		func(w *world) bool { return w.stored("key") })
 }
 
 func TestMergeUnderEachFault(t *testing.T) {
@@ -161,20 +162,20 @@ func TestMergeUnderEachFault(t *testing.T) {
 			}
 			return err
 		},
-		func(t *testing.T, w *world) bool { return w.entered(t, "key") })
+		func(w *world) bool { return w.entered("key") })
 }
 
 func TestOtherBoardWritesUnderEachFault(t *testing.T) {
-	missing := func(t *testing.T, w *world) bool {
-		_, err := w.plain.Boards.Info(t.Context(), "board")
+	missing := func(w *world) bool {
+		_, err := w.plain.Boards.Info(w.t.Context(), "board")
 		return errors.Is(err, store.ErrNoBoard)
 	}
-	exists := func(t *testing.T, w *world) bool {
-		_, err := w.plain.Boards.Info(t.Context(), "new")
+	exists := func(w *world) bool {
+		_, err := w.plain.Boards.Info(w.t.Context(), "new")
 		return err == nil
 	}
-	sealed := func(t *testing.T, w *world) bool {
-		info, err := w.plain.Boards.Info(t.Context(), "board")
+	sealed := func(w *world) bool {
+		info, err := w.plain.Boards.Info(w.t.Context(), "board")
 		return err == nil && info.Sealed
 	}
 	t.Run("drop", func(t *testing.T) {
@@ -200,7 +201,7 @@ func TestOtherBoardWritesUnderEachFault(t *testing.T) {
 			}
 			_, err := w.parts.Boards.Remove(ctx, "board", "key")
 			return err
-		}, func(t *testing.T, w *world) bool { return !w.entered(t, "key") })
+		}, func(w *world) bool { return !w.entered("key") })
 	})
 }
 

@@ -55,13 +55,13 @@ func TestTransactionsOfOneCommitFailApart(t *testing.T) {
 			t.Errorf("it took %v, want as long as the slowest, 7s", took)
 		}
 		for i, applied := range []bool{true, false, true, false, true, true} {
-			if w.stored(t, keys[i]) != applied {
+			if w.stored(keys[i]) != applied {
 				t.Errorf("%s is stored: %v, want %v", keys[i], !applied, applied)
 			}
 		}
 		time.Sleep(2 * time.Hour)
 		synctest.Wait()
-		if !w.stored(t, "late") {
+		if !w.stored("late") {
 			t.Error("the late one has not landed")
 		}
 	})
@@ -104,7 +104,7 @@ func TestHangHoldsTheWholeCommit(t *testing.T) {
 		if took := time.Since(begun); took != time.Minute {
 			t.Errorf("it took %v, want 1m", took)
 		}
-		if !w.stored(t, "a") || w.stored(t, "hang") || !w.stored(t, "applied") {
+		if !w.stored("a") || w.stored("hang") || !w.stored("applied") {
 			t.Error("want a and applied stored, hang not")
 		}
 	})
@@ -127,14 +127,14 @@ func TestCrashIsEverybodys(t *testing.T) {
 				t.Errorf("outcomes %v, want all %v", got, want.outcome)
 			}
 			for _, key := range []string{"a", "crash", "b"} {
-				if w.stored(t, key) != want.applied {
+				if w.stored(key) != want.applied {
 					t.Errorf("%s is stored: %v, want %v", key, !want.applied, want.applied)
 				}
 			}
-			if w.faults.Land() != 0 || w.stored(t, "late") {
+			if w.faults.Land() != 0 || w.stored("late") {
 				t.Error("a late one survived the crash")
 			}
-			if got := commitKeys(t.Context(), w.parts.Durable, "later", "more"); !slices.Equal(got, []store.Outcome{store.NotDone, store.NotDone}) || w.stored(t, "later") {
+			if got := commitKeys(t.Context(), w.parts.Durable, "later", "more"); !slices.Equal(got, []store.Outcome{store.NotDone, store.NotDone}) || w.stored("later") {
 				t.Errorf("after the crash: %v", got)
 			}
 		})
@@ -158,7 +158,7 @@ func TestContextEndsOnTheWay(t *testing.T) {
 						t.Errorf("transaction %d: %v, want unknown because of the cause", i, err)
 					}
 				}
-				if w.stored(t, "a") != c.applied || w.stored(t, "slow") != c.applied {
+				if w.stored("a") != c.applied || w.stored("slow") != c.applied {
 					t.Errorf("stored: %v, want %v", !c.applied, c.applied)
 				}
 			})
@@ -206,7 +206,7 @@ func TestLandInOrder(t *testing.T) {
 		tx[0].Value = fmt.Append(nil, i)
 		w.parts.Durable.Commit(t.Context(), tx)
 	}
-	if w.stored(t, "key") {
+	if w.stored("key") {
 		t.Fatal("it landed by itself")
 	}
 	if n := w.faults.Land(); n != 5 {
