@@ -3,31 +3,33 @@ package board_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"log/slog"
 	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/shoalworks/shoal/board"
+	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/memstore"
 )
 
-// benchService is a service on memstore whose windows run only when asked for.
+// benchService is a service of a node on memstore whose windows run only when asked for.
 func benchService(b *testing.B, cfg board.Config) *board.Service {
 	b.Helper()
 	st, err := memstore.New(nil).Store()
 	if err != nil {
 		b.Fatal(err)
 	}
-	s, err := board.NewOn(board.Host{ID: "bench", Boards: st.Boards(), Now: time.Now, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))},
-		&board.Options{FlushEvery: time.Hour, Boards: map[string]board.Config{"Kills": cfg}})
+	n, err := node.Start(b.Context(), st, &node.Options{Logger: discard()})
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { _, _ = s.Close(context.WithoutCancel(b.Context())) })
+	b.Cleanup(func() { _, _ = n.Close(context.WithoutCancel(b.Context())) })
+	s, err := board.New(n, &board.Options{FlushEvery: time.Hour, Boards: map[string]board.Config{"Kills": cfg}})
+	if err != nil {
+		b.Fatal(err)
+	}
 	return s
 }
 

@@ -147,24 +147,26 @@ func (s *Service) lastTop(b *board) (store.Page, error) {
 	return store.Page{}, closedError(b.name)
 }
 
+// readTop runs a read of the page. What it learns is noted before those who wait go on.
 func (s *Service) readTop(ctx context.Context, b *board, r *pageRead, done func()) {
 	began := s.host.clock.Now()
 	page, err := b.orEmpty(s.host.boards.Page(ctx, b.name, 0, b.cfg.MaxEntries))
+	current := false
 	if err != nil {
 		b.cache.fail(r, fmt.Errorf("board: top %s: %w: %w", b.name, ErrNoPage, err), b.cfg.CacheFor, s.host.clock)
-		done()
-		return
+	} else {
+		left := b.cfg.CacheFor - s.host.clock.Now().Sub(began)
+		if s.drain.hasBegun() {
+			left = 0
+		}
+		current = b.cache.install(r, newCachedPage(page, left, s.host.clock))
 	}
-	left := b.cfg.CacheFor - s.host.clock.Now().Sub(began)
-	if s.drain.hasBegun() {
-		left = 0
-	}
-	fresh := b.cache.install(r, newCachedPage(page, left, s.host.clock))
-	if fresh {
+	if current {
 		b.sealed.Store(page.Info.Sealed)
 	}
+	close(r.done)
 	done()
-	if fresh {
+	if current {
 		b.cache.tell(func(page store.Page) {
 			for _, l := range s.onUpdated.all() {
 				l.fn(b.name, page)
@@ -179,7 +181,6 @@ func (c *cache) install(r *pageRead, p *cachedPage) (current bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.page = p.page
-	defer close(r.done)
 	if c.mu.reading != r {
 		p.end()
 		return false
@@ -198,7 +199,6 @@ func (c *cache) fail(r *pageRead, err error, again time.Duration, local clock.Cl
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.err = err
-	defer close(r.done)
 	if c.mu.reading != r {
 		return
 	}

@@ -53,7 +53,7 @@ func (s *Service) run(ctx context.Context) {
 func (s *Service) step(ctx context.Context, urgent bool) (next time.Time, err error) {
 	t := s.window(ctx, urgent || s.drain.hurried.Load())
 	now := s.host.clock.Now()
-	s.arrival.Store(int64(now.Sub(s.host.born)))
+	s.readClocks()
 	next = s.rearm(now)
 	if t.failed > 0 && s.drain.hurried.Load() && !next.IsZero() {
 		next = now.Add(drainPause)

@@ -31,6 +31,7 @@ type Service struct {
 	// The wake-up of the writing goroutine.
 	armed   atomic.Bool  // a window is due, or a kick is on its way
 	arrival atomic.Int64 // a recent reading of uptime, for the age of what waits
+	fleet   atomic.Int64 // fleet time in nanoseconds when uptime was 0, by a recent reading
 	kicks   chan struct{}
 	flushes chan chan error
 	batches atomic.Uint64 // the last number of a batch of sums, over all boards
@@ -100,6 +101,7 @@ func newService(h host, o *Options) (*Service, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	s.readClocks()
 	s.armed.Store(opts.FlushEvery < 0) // then nobody need kick
 	h.logger.Info("boards started", "node", h.id, "boards", len(opts.Boards), "flushEvery", opts.FlushEvery,
 		"writesPerFlush", opts.WritesPerFlush, "maxWriteAttempts", opts.MaxWriteAttempts, "maxQueued", opts.MaxQueued,

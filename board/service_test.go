@@ -12,7 +12,7 @@ import (
 )
 
 func TestOptionsReportAllThatIsWrong(t *testing.T) {
-	_, err := board.NewOn(board.Host{ID: "n", Logger: discard()}, &board.Options{
+	_, err := board.NewOn(board.Host{ID: "n", Now: time.Now, Logger: discard()}, &board.Options{
 		MaxQueued: -1, MaxEntries: store.MaxPage + 1, ReadsAtOnce: -3,
 	})
 	for _, field := range []string{"MaxQueued", "MaxEntries", "ReadsAtOnce"} {
@@ -20,7 +20,7 @@ func TestOptionsReportAllThatIsWrong(t *testing.T) {
 			t.Errorf("the error does not name %s: %v", field, err)
 		}
 	}
-	_, err = board.NewOn(board.Host{ID: "n", Logger: discard()}, &board.Options{Boards: boards{"a b": {}, "ok": {Decimals: 19}}})
+	_, err = board.NewOn(board.Host{ID: "n", Now: time.Now, Logger: discard()}, &board.Options{Boards: boards{"a b": {}, "ok": {Decimals: 19}}})
 	if !errors.Is(err, board.ErrName) || !errors.Is(err, store.ErrInvalid) {
 		t.Errorf("boards: %v", err)
 	}

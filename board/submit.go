@@ -91,11 +91,11 @@ func (s *Service) submit(name string, sub *submission) error {
 		b.counts.refused.Add(1)
 		return err
 	}
-	if sub.own && b.cfg.Rule == store.Last {
-		sub.stamp.Revision = uint64(max(0, s.host.now().UnixNano()))
-	}
 	if !s.armed.Load() || s.opts.FlushEvery < 0 {
-		s.arrival.Store(int64(s.uptime()))
+		s.readClocks()
+	}
+	if sub.own {
+		sub.stamp.Revision = uint64(max(0, int64(s.uptime())+s.fleet.Load()))
 	}
 	sub.since = time.Duration(s.arrival.Load())
 	if err := b.queue.submit(name, sub); err != nil {
@@ -121,7 +121,16 @@ func (s *Service) kick() {
 	}
 }
 
-// admit checks a submission against what is known of the board.
+// readClocks takes the readings that submits use until the next window: a submit reads a
+// clock only where it must.
+func (s *Service) readClocks() {
+	now := s.uptime()
+	s.arrival.Store(int64(now))
+	s.fleet.Store(s.host.now().UnixNano() - int64(now))
+}
+
+// admit checks a submission against what is known of the board. It takes the own stamp from
+// a rule that has none.
 func (b *board) admit(sub *submission) error {
 	if b.sealed.Load() {
 		return &RefusedError{Board: b.name, Field: "board", Problem: "is sealed", Reason: store.ErrSealed}
