@@ -159,10 +159,7 @@ func (s *Service) readTop(ctx context.Context, b *board, r *pageRead, done func(
 		if s.drain.hasBegun() {
 			left = 0
 		}
-		current = b.cache.install(r, newCachedPage(page, left, s.host.clock))
-	}
-	if current {
-		b.sealed.Store(page.Info.Sealed)
+		current = b.cache.install(r, newCachedPage(page, left, s.host.clock), &b.sealed)
 	}
 	close(r.done)
 	done()
@@ -176,8 +173,9 @@ func (s *Service) readTop(ctx context.Context, b *board, r *pageRead, done func(
 }
 
 // install ends a read with its page, and tells whether it is the page to be served now: not
-// when the pages were dropped after the read began.
-func (c *cache) install(r *pageRead, p *cachedPage) (current bool) {
+// when the pages were dropped after the read began. sealed follows the page, under the mutex,
+// so that a seal that drops the pages has the last word.
+func (c *cache) install(r *pageRead, p *cachedPage, sealed *atomic.Bool) (current bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.page = p.page
@@ -190,6 +188,7 @@ func (c *cache) install(r *pageRead, p *cachedPage) (current bool) {
 		p.end()
 	}
 	c.replaceLocked(p)
+	sealed.Store(p.page.Info.Sealed)
 	c.mu.news = &p.page
 	return true
 }
