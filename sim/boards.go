@@ -1,0 +1,112 @@
+package sim
+
+import (
+	"context"
+
+	"github.com/shoalworks/shoal/store"
+)
+
+// boards is a process's handle on the boards. Every call parks at the turnstile.
+type boards struct{ p *Process }
+
+// do makes a call of one unit and answers what the driver answered.
+func doBoard[T any](ctx context.Context, b *boards, o op, board string, call func(store.Boards) (T, error)) (T, error) {
+	var out T
+	errs := b.p.call(ctx, request{
+		part: Boards, op: o, key: board, units: 1,
+		apply: func(int) (err error) {
+			out, err = call(b.p.w.boards)
+			return err
+		},
+	})
+	if errs[0] != nil {
+		var none T
+		return none, errs[0]
+	}
+	return out, nil
+}
+
+// Create implements store.Boards.
+func (b *boards) Create(ctx context.Context, board string, spec store.BoardSpec) (store.BoardInfo, error) {
+	return doBoard(ctx, b, opBoardWrite, board, func(d store.Boards) (store.BoardInfo, error) {
+		return d.Create(context.Background(), board, spec)
+	})
+}
+
+// Merge implements store.Boards.
+func (b *boards) Merge(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
+	return doBoard(ctx, b, opBoardWrite, board, func(d store.Boards) ([]store.Change, error) {
+		return d.Merge(context.Background(), board, batch)
+	})
+}
+
+// Page implements store.Boards.
+func (b *boards) Page(ctx context.Context, board string, offset int64, limit int) (store.Page, error) {
+	return doBoard(ctx, b, opBoardRead, board, func(d store.Boards) (store.Page, error) {
+		return d.Page(context.Background(), board, offset, limit)
+	})
+}
+
+// Standing implements store.Boards.
+func (b *boards) Standing(ctx context.Context, board, key string) (store.Standing, bool, error) {
+	found := false
+	s, err := doBoard(ctx, b, opBoardRead, board, func(d store.Boards) (store.Standing, error) {
+		s, ok, err := d.Standing(context.Background(), board, key)
+		found = ok
+		return s, err
+	})
+	return s, found && err == nil, err
+}
+
+// Around implements store.Boards.
+func (b *boards) Around(ctx context.Context, board, key string, n int) (store.Page, error) {
+	return doBoard(ctx, b, opBoardRead, board, func(d store.Boards) (store.Page, error) {
+		return d.Around(context.Background(), board, key, n)
+	})
+}
+
+// Scores implements store.Boards.
+func (b *boards) Scores(ctx context.Context, board string, keys ...string) (map[string]store.Entry, error) {
+	return doBoard(ctx, b, opBoardRead, board, func(d store.Boards) (map[string]store.Entry, error) {
+		return d.Scores(context.Background(), board, keys...)
+	})
+}
+
+// Remove implements store.Boards.
+func (b *boards) Remove(ctx context.Context, board string, keys ...string) (int, error) {
+	return doBoard(ctx, b, opBoardWrite, board, func(d store.Boards) (int, error) {
+		return d.Remove(context.Background(), board, keys...)
+	})
+}
+
+// Seal implements store.Boards.
+func (b *boards) Seal(ctx context.Context, board string) (store.BoardInfo, error) {
+	return doBoard(ctx, b, opBoardWrite, board, func(d store.Boards) (store.BoardInfo, error) {
+		return d.Seal(context.Background(), board)
+	})
+}
+
+// Info implements store.Boards.
+func (b *boards) Info(ctx context.Context, board string) (store.BoardInfo, error) {
+	return doBoard(ctx, b, opBoardRead, board, func(d store.Boards) (store.BoardInfo, error) {
+		return d.Info(context.Background(), board)
+	})
+}
+
+// List implements store.Boards.
+func (b *boards) List(ctx context.Context, prefix, after string, limit int) ([]string, error) {
+	return doBoard(ctx, b, opBoardRead, prefix, func(d store.Boards) ([]string, error) {
+		return d.List(context.Background(), prefix, after, limit)
+	})
+}
+
+// Drop implements store.Boards.
+func (b *boards) Drop(ctx context.Context, board string) error {
+	_, err := doBoard(ctx, b, opBoardWrite, board, func(d store.Boards) (struct{}, error) {
+		return struct{}{}, d.Drop(context.Background(), board)
+	})
+	return err
+}
+
+// Close implements store.Boards. The memory stays.
+func (b *boards) Close(context.Context) error { return nil }

@@ -1,0 +1,42 @@
+// Package sim is the deterministic simulator: a fleet of servers in one goroutine bubble, on
+// one memory store, in virtual time, with every fault that a network, a store and an
+// operating system have, and a ledger that checks what was promised. It is test code: no
+// other package imports it.
+//
+// # What it is
+//
+// A [World] owns time and order. The real library runs in it through its public seams only:
+// store.Records, store.Boards and store.Bus (decorated, see [Process.Parts]), clock.Clock
+// (see [Process.Clock]) and the random source of a node. Every call to a store parks at the
+// turnstile, and goes on in three steps that the world releases one by one: it is sent,
+// its effect is applied (each transaction of a Commit, each key of a Get by itself), it is
+// answered. Timers, deliveries of messages and the moves of players are steps as well. When
+// all goroutines are quiet, exactly one step is released: the next one by its drawn time,
+// and among those of one moment the one that the seed prefers.
+//
+// A [Fleet] runs servers of a [Library] (ours, or a rival written from its published rules),
+// players who come, play, move and leave, and the script of a [Scenario]. The [Ledger]
+// compares what the library says in public with a model, and every committed write with the
+// rules of PROTOCOL.md. A [Score] is what one run has shown.
+//
+// # Guarantees
+//
+// The same seed gives the same run, to the last step: [World.Hash] is the proof, and the
+// tests compare it. What happens to a call depends on the seed and on whose call it is, of
+// which kind, on which key, the how-manieth: one call more or less elsewhere changes nothing.
+//
+// # Concurrency
+//
+// The state of a World is touched by its loop alone. Goroutines of the library and of players
+// only add to its list of arrivals, which is sorted by names, not by who came first.
+//
+// # Errors
+//
+// A fault in a run is a violation in the ledger, never a panic. A run that does not end within
+// its steps, or in which nothing is left to release, is a violation too.
+//
+// # Testing
+//
+// Stores that break the contract and libraries that break the rules must be caught; tests
+// see to that.
+package sim

@@ -1,0 +1,156 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/shoalworks/shoal/store"
+)
+
+// calm ends all faults: the weather is that of the world, nothing is down, cut off or paused.
+func (f *Fleet) calm(weather [parts]Weather) {
+	f.Script.Do(func() {
+		f.say(nil, "faults end")
+		f.Weather = weather
+		f.Down = [parts]bool{}
+		for _, p := range f.procs {
+			p.Cut = [parts]bool{}
+			p.Resume()
+		}
+	})
+}
+
+// finale checks that everything comes to rest once the faults have ended: that no record is
+// left to nobody, that each key can be loaded, with all that was acknowledged, and that
+// nothing is left behind.
+func (f *Fleet) finale() {
+	auditor := f.Start("Z")
+	if !auditor.Up() {
+		return
+	}
+	f.Script.Sleep(20*time.Second + 2*f.Settings.Beat)
+	if f.Lib.Exact() {
+		f.orphans()
+	}
+	f.audit(auditor)
+	var closing []<-chan struct{}
+	for _, s := range f.servers {
+		if s.Up() {
+			closing = append(closing, f.Close(s))
+		}
+	}
+	for _, c := range closing {
+		f.Script.Await(c)
+	}
+	f.Script.Sleep(f.Settings.LoadTimeout)
+	if f.Lib.Exact() {
+		f.leftovers()
+	}
+}
+
+// audit loads every key on one server, under every policy.
+func (f *Fleet) audit(auditor *Server) {
+	visits := make([]*Visit, len(f.keys))
+	limits := make([]time.Duration, len(f.keys))
+	for i, key := range f.keys {
+		limits[i] = f.Settings.DeadAfter + 5*time.Second
+		if f.Ledger.leased(key) {
+			limits[i] += f.Settings.Lease
+		}
+		policy := Policy(f.rng.below(3))
+		visits[i] = f.Join(auditor, key, Plan{Every: -1, How: How{Policy: policy, Wait: 15 * time.Minute}})
+		visits[i].audit = true
+	}
+	for i, v := range visits {
+		switch open := v.AwaitOpen(); {
+		case !open:
+			f.Ledger.Violated("cannot be loaded", fmt.Sprintf("%s, after the faults: %v", v.Key, v.Err))
+		case f.Lib.Exact() && v.Waited > limits[i]:
+			f.Ledger.Violated("loads slowly", fmt.Sprintf("%s, after the faults: %v, at most %v expected", v.Key, v.Waited, limits[i]))
+		}
+	}
+	for _, v := range visits {
+		v.Leave()
+	}
+	for _, v := range visits {
+		v.AwaitOver()
+	}
+}
+
+// leased tells that a record's holder is dead and does not vouch for its beat: only its lease
+// frees it.
+func (l *Ledger) leased(key string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.pageLocked(key).rec
+	return r != nil && r.Session != nil && !r.Session.Beating && l.hostLocked(r.Session.Node).proc.Gone()
+}
+
+// orphans checks that each session that a record names is known where it is said to be.
+func (f *Fleet) orphans() {
+	for _, key := range f.keys {
+		epoch, id := f.Ledger.named(key)
+		for _, s := range f.servers {
+			if !s.Up() || s.Host.ID() != id {
+				continue
+			}
+			if has, open, busy := s.Host.Holds(key); (!open || has != epoch) && !busy {
+				f.Ledger.Violated("orphan", fmt.Sprintf("%s: epoch %d is said to be held by %s, which has epoch %d open: %v", key, epoch, s.Name, has, open))
+			}
+		}
+	}
+}
+
+// named is the session that a key's record names.
+func (l *Ledger) named(key string) (epoch uint64, id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.pageLocked(key).rec; r != nil && r.Session != nil {
+		return r.Epoch, r.Session.Node
+	}
+	return 0, ""
+}
+
+// leftovers looks at what is left of the fast store at rest. What concerns only servers that
+// have crashed may stay; anything else is a leak.
+func (f *Fleet) leftovers() {
+	crashed := make(map[string]bool)
+	for _, s := range f.servers {
+		if s.Host != nil && !s.closed {
+			crashed[s.Host.ID()] = true
+		}
+	}
+	var left []string
+	for rec, err := range f.records[f.part(Fast)].Scan(context.Background(), store.Range{}) {
+		if err == nil && fastKey(rec.Key) {
+			left = append(left, rec.Key+" "+string(rec.Value))
+		}
+	}
+	sort.Strings(left)
+	for _, line := range left {
+		key, value, _ := strings.Cut(line, " ")
+		owner, _, _ := strings.Cut(key[strings.Index(key, "/")+1:], "/")
+		switch {
+		case strings.HasPrefix(key, beatPrefix) && crashed[owner]:
+		case strings.HasPrefix(key, notePrefix) && crashed[owner]:
+			f.leaks++
+		default:
+			f.Ledger.Violated("left behind", key+" "+value)
+		}
+	}
+}
+
+// forgetFastKeys deletes what the fast store would hold.
+func (f *Fleet) forgetFastKeys() {
+	r := f.records[Durable]
+	for _, prefix := range []string{beatPrefix, notePrefix, "journal/"} {
+		for rec, err := range r.Scan(context.Background(), store.Prefix(prefix)) {
+			if err == nil {
+				_ = r.Commit(context.Background(), store.Tx{{Key: rec.Key, Op: store.Delete}})
+			}
+		}
+	}
+}

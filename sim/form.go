@@ -1,0 +1,101 @@
+package sim
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/shoalworks/shoal/doc"
+)
+
+// This file reads the stored forms of PROTOCOL.md, as far as the ledger needs them, with
+// code of its own.
+
+// recordForm is a profile's record.
+type recordForm struct {
+	Epoch    uint64          `json:"epoch"`
+	Revision uint64          `json:"revision"`
+	Schema   int             `json:"schema"`
+	Data     json.RawMessage `json:"data"`
+	Session  *sessionForm    `json:"session"`
+	Ask      json.RawMessage `json:"ask"`
+	TookFrom *tookForm       `json:"tookFrom"`
+
+	data doc.Value
+	at   point // which state the data is
+}
+
+type sessionForm struct {
+	Token   string `json:"token"`
+	Node    string `json:"node"`
+	Beating bool   `json:"beating"`
+}
+
+type tookForm struct {
+	Token    string `json:"token"`
+	Node     string `json:"node"`
+	Evidence string `json:"evidence"`
+	Epoch    uint64 `json:"epoch"`
+}
+
+func (r *recordForm) token() string {
+	if r == nil || r.Session == nil {
+		return ""
+	}
+	return r.Session.Token
+}
+
+// journalForm is a session's journal.
+type journalForm struct {
+	Epoch    uint64 `json:"epoch"`
+	Token    string `json:"token"`
+	Base     uint64 `json:"base"`
+	Rev      uint64 `json:"rev"`
+	SealedBy string `json:"sealedBy"`
+}
+
+// covers tells which revision a takeover would find: that of the record, or of the journal
+// where it belongs to the record (rule J2, but for the digest).
+func covers(r *recordForm, j *journalForm) uint64 {
+	if r == nil {
+		return 0
+	}
+	if j != nil && j.Token == r.token() && j.Token != "" && j.Base <= r.Revision && r.Revision < j.Rev {
+		return j.Rev
+	}
+	return r.Revision
+}
+
+func parseRecord(value []byte) (*recordForm, error) {
+	r := new(recordForm)
+	if err := json.Unmarshal(value, r); err != nil {
+		return nil, err
+	}
+	data, err := doc.Parse(r.Data, nil)
+	r.data = data
+	return r, err
+}
+
+func parseJournal(value []byte) *journalForm {
+	j := new(journalForm)
+	if json.Unmarshal(value, j) != nil {
+		return nil
+	}
+	return j
+}
+
+// The keys of PROTOCOL.md B3 and B4.
+
+const (
+	recordPrefix  = "profile/" + setName + "/"
+	journalPrefix = "journal/" + setName + "/"
+	beatPrefix    = "node/"
+	notePrefix    = "note/"
+)
+
+// fastKey tells that a key belongs to the fast store.
+func fastKey(key string) bool {
+	return strings.HasPrefix(key, beatPrefix) || strings.HasPrefix(key, notePrefix) || strings.HasPrefix(key, "journal/")
+}
+
+func number(n uint64) string { return strconv.FormatUint(n, 10) }

@@ -1,0 +1,344 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/shoalworks/shoal/doc"
+)
+
+// Violation is a broken promise.
+type Violation struct {
+	At   time.Duration
+	Kind string // a short word: "acknowledged lost", "foreign write"
+	Text string
+}
+
+// String is the violation in one line.
+func (v Violation) String() string {
+	return fmt.Sprintf("%.3fs %s: %s", v.At.Seconds(), v.Kind, v.Text)
+}
+
+// maxViolations bounds what one run keeps.
+const maxViolations = 50
+
+// Ledger compares what a library says in public with a model: every session that was opened,
+// every commit that was accepted, every acknowledgement. With an exact library it also checks
+// every write that was applied (see writes.go).
+//
+// The data says by itself where it comes from: each step of play writes who made it and the
+// how-manieth it is. So a load's parent and prefix are read from the data, and the whole data
+// is then compared with what the model has for that very step.
+type Ledger struct {
+	now   func() time.Duration
+	exact bool
+	beat  time.Duration
+	// tolerance is how far the landing of a call is from its sending and answer at most.
+	tolerance time.Duration
+	onSeal    func() // called when a journal has been sealed; nil: nobody wants to know
+
+	mu struct {
+		sync.Mutex
+		pages      map[string]*page
+		hosts      map[string]*hostEntry // by the id in records
+		looks      map[lookKey][]look
+		violations []Violation
+		events     map[string]int
+		excused    int
+		wrong      int           // verdicts on the living
+		learned    time.Duration // slowest Lost after the takeover was applied
+	}
+}
+
+// page is what is known of one key.
+type page struct {
+	key     string
+	tenures []*tenure // in the order of opening
+	byEpoch map[uint64]*tenure
+	rec     *recordForm // as last written; nil: never
+	journal *journalForm
+	notes   int
+}
+
+// tenure is one session that a load has answered.
+type tenure struct {
+	id      string
+	page    *page
+	proc    *Process
+	epoch   uint64
+	base    point
+	start   uint64 // fingerprint of the data as opened
+	commits []commit
+	acked   int // so many commits are acknowledged
+	durable int // so many are known to be in the record
+	excused int // acknowledged only by a journal that the fast store forgot; above this many
+	opened  time.Duration
+	ended   time.Duration
+	end     End
+	over    bool
+	taken   time.Duration // when the write that took it over was applied; 0: never
+	after   *tenure       // the first one that was opened after it
+}
+
+// commit is one accepted step of play.
+type commit struct {
+	data     uint64 // fingerprint
+	revision uint64
+}
+
+// point is a state: a session's data after so many of its own commits.
+type point struct {
+	t *tenure // nil: the template
+	n int
+}
+
+// NewLedger makes a ledger. exact says that the library stores the records of PROTOCOL.md.
+func NewLedger(now func() time.Duration, exact bool, s Settings) *Ledger {
+	l := &Ledger{now: now, exact: exact, beat: s.Beat, tolerance: 300 * time.Millisecond}
+	l.mu.pages = make(map[string]*page)
+	l.mu.hosts = make(map[string]*hostEntry)
+	l.mu.looks = make(map[lookKey][]look)
+	l.mu.events = make(map[string]int)
+	return l
+}
+
+// Violated implements Watcher.
+func (l *Ledger) Violated(kind, text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.violatedLocked(kind, "%s", text)
+}
+
+func (l *Ledger) violatedLocked(kind, format string, args ...any) {
+	if len(l.mu.violations) < maxViolations {
+		l.mu.violations = append(l.mu.violations, Violation{l.now(), kind, fmt.Sprintf(format, args...)})
+	}
+}
+
+// Saw counts an event that a set of runs must have met.
+func (l *Ledger) Met(event string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.events[event]++
+}
+
+func (l *Ledger) pageLocked(key string) *page {
+	p := l.mu.pages[key]
+	if p == nil {
+		p = &page{key: key, byEpoch: make(map[uint64]*tenure)}
+		l.mu.pages[key] = p
+	}
+	return p
+}
+
+// Opened notes a session that a load has answered.
+func (l *Ledger) Opened(p *Process, key string, h Hold) *tenure {
+	data, epoch := h.Data(), h.Epoch()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	pg := l.pageLocked(key)
+	t := &tenure{
+		id: fmt.Sprintf("%s.%s.%d", key, p.Name, len(pg.tenures)), page: pg, proc: p, epoch: epoch,
+		opened: l.now(), start: fingerprint(data), excused: -1,
+	}
+	t.base = l.resolveLocked(pg, data, "opened by "+p.Name)
+	if epoch != 0 {
+		if other := pg.byEpoch[epoch]; other != nil {
+			l.violatedLocked("two sessions", "%s: epoch %d opened on %s and on %s", key, epoch, other.proc.Name, p.Name)
+		}
+		pg.byEpoch[epoch] = t
+	}
+	if before := pg.before(t); before != nil && before.after == nil {
+		before.after = t
+	}
+	if got := stepsOf(data); got != pg.steps(t.base) {
+		l.violatedLocked("no prefix", "%s opened by %s: %d steps were made up to there, the data says %d", key, p.Name, pg.steps(t.base), got)
+	}
+	pg.tenures = append(pg.tenures, t)
+	for _, x := range pg.tenures {
+		l.keptLocked(t, x)
+	}
+	return t
+}
+
+// before is the session that t follows, nil when it is the first.
+func (pg *page) before(t *tenure) *tenure {
+	var best *tenure
+	for _, x := range pg.tenures {
+		if x.precedes(t) && (best == nil || best.precedes(x)) {
+			best = x
+		}
+	}
+	return best
+}
+
+// precedes tells that t comes after x: by epoch, or by the order of opening.
+func (x *tenure) precedes(t *tenure) bool {
+	if x.epoch != 0 && t.epoch != 0 {
+		return x.epoch < t.epoch
+	}
+	return x.opened < t.opened || x.opened == t.opened && x != t
+}
+
+// steps is how many steps of play lead to a state.
+func (pg *page) steps(pt point) int64 {
+	n := 0
+	for ; pt.t != nil; pt = pt.t.base {
+		n += pt.n
+	}
+	return int64(n)
+}
+
+func stepsOf(data doc.Value) int64 {
+	m, _ := data.Member("steps")
+	n, _ := m.AsInt()
+	return n
+}
+
+// contained is how many commits of x are in what t was opened with.
+func contained(t, x *tenure) int {
+	for p := t.base; p.t != nil; p = p.t.base {
+		if p.t == x {
+			return p.n
+		}
+	}
+	return 0
+}
+
+// keptLocked checks that what x has acknowledged is in what t was opened with.
+func (l *Ledger) keptLocked(t, x *tenure) {
+	if x == t || !x.precedes(t) {
+		return
+	}
+	has := contained(t, x)
+	if has >= x.acked {
+		return
+	}
+	if x.excused >= 0 && has >= x.excused {
+		l.mu.excused++
+		return
+	}
+	l.violatedLocked("acknowledged lost", "%s: session %s (epoch %d) acknowledged %d steps, session %s (epoch %d) was opened with %d",
+		t.page.key, x.id, x.epoch, x.acked, t.id, t.epoch, has)
+}
+
+// resolveLocked finds which state the data is, and compares it whole.
+func (l *Ledger) resolveLocked(pg *page, data doc.Value, what string) point {
+	pt, ok := pg.find(placeOf(data))
+	if !ok || pg.dataOf(pt) != fingerprint(data) {
+		l.violatedLocked("no prefix", "%s %s: the data is no state of its history: %.300s", pg.key, what, data.String())
+	}
+	return pt
+}
+
+// find is the state that a place names.
+func (pg *page) find(id string, n int) (point, bool) {
+	if id == "" {
+		return point{}, true
+	}
+	for _, t := range slices.Backward(pg.tenures) {
+		if t.id == id {
+			return point{t, n}, n >= 1 && n <= len(t.commits)
+		}
+	}
+	return point{}, false
+}
+
+func (pg *page) dataOf(pt point) uint64 {
+	switch {
+	case pt.t == nil:
+		return fingerprint(template())
+	case pt.n < 1 || pt.n > len(pt.t.commits):
+		return 0
+	}
+	return pt.t.commits[pt.n-1].data
+}
+
+// Committed notes a step of play that was accepted.
+func (l *Ledger) Committed(t *tenure, data doc.Value, revision uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t.over && !t.proc.Gone() {
+		l.violatedLocked("commit after the end", "%s: session %s accepts a step after its end", t.page.key, t.id)
+	}
+	t.commits = append(t.commits, commit{fingerprint(data), revision})
+	if want := t.page.steps(t.base) + int64(len(t.commits)); stepsOf(data) != want {
+		l.violatedLocked("miscounted", "%s: %d steps were made, the data says %d", t.page.key, want, stepsOf(data))
+	}
+}
+
+// Acknowledged notes that the first n steps of the session are promised to be kept.
+func (l *Ledger) Acknowledged(t *tenure, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ackLocked(t, n)
+}
+
+func (l *Ledger) ackLocked(t *tenure, n int) {
+	if n <= t.acked {
+		return
+	}
+	t.acked = n
+	for _, x := range t.page.tenures {
+		l.keptLocked(x, t)
+	}
+	if l.exact {
+		l.storedLocked(t)
+	}
+}
+
+// Ended notes the end of a session. Of one that says that everything is stored, everything
+// is acknowledged; left says that Close has named it.
+func (l *Ledger) Ended(t *tenure, end End, left bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t.over {
+		return
+	}
+	t.over, t.end, t.ended = true, end, l.now()
+	switch end {
+	case Released, HandedOver:
+		l.ackLocked(t, len(t.commits))
+	case Closed:
+		if !left {
+			l.ackLocked(t, len(t.commits))
+		}
+	case Lost:
+		l.mu.events["lost"]++
+		if t.taken > 0 {
+			l.mu.learned = max(l.mu.learned, t.ended-max(t.taken, t.proc.cleared))
+		}
+	case Living:
+	}
+}
+
+// Dropped notes that a session's process is gone.
+func (l *Ledger) Dropped(t *tenure) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !t.over {
+		t.over, t.ended = true, l.now()
+	}
+}
+
+// placeOf reads from the data which step it is: whose, and the how-manieth.
+func placeOf(data doc.Value) (id string, n int) {
+	at, _ := data.Member("at")
+	text, _ := at.AsString()
+	for i := len(text) - 1; i >= 0; i-- {
+		if text[i] == ':' {
+			for _, c := range text[i+1:] {
+				n = 10*n + int(c-'0')
+			}
+			return text[:i], n
+		}
+	}
+	return text, 0
+}
+
+func placeText(id string, n int) string { return fmt.Sprintf("%s:%d", id, n) }
+
+// fingerprint stands for the whole data.
+func fingerprint(v doc.Value) uint64 { return foldText(0, v.String()) }

@@ -1,0 +1,136 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/node"
+	"github.com/shoalworks/shoal/profile"
+	"github.com/shoalworks/shoal/store"
+)
+
+// setName is the set of profiles that every run plays on.
+const setName = "players"
+
+// Ours is the library of this module.
+type Ours struct{}
+
+// Name implements Library.
+func (Ours) Name() string { return "shoal" }
+
+// Exact implements Library.
+func (Ours) Exact() bool { return true }
+
+// Start implements Library.
+func (Ours) Start(ctx context.Context, p *Process, name string, s Settings) (Host, error) {
+	st, err := store.New(p.Parts())
+	if err != nil {
+		return nil, err
+	}
+	n, err := node.Start(ctx, st, &node.Options{
+		Name: name, Beat: s.Beat, DeadAfter: s.DeadAfter, AskEvery: s.AskEvery, LeaseTimeout: s.Lease,
+		Limits: s.Limits, Clock: p.Clock(), Random: p.Random, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return nil, err
+	}
+	set, err := profile.New(n, setName, &profile.Options{
+		Template: template(), Schema: s.Schema, Autosave: s.Save, LoadTimeout: s.LoadTimeout,
+		StealAfter: s.StealAfter, FallbackSave: s.FallbackSave, HardBytes: s.HardBytes,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &ourHost{node: n, set: set}, nil
+}
+
+type ourHost struct {
+	node *node.Node
+	set  *profile.Set
+}
+
+func (h *ourHost) ID() string { return h.node.ID() }
+
+func (h *ourHost) Load(ctx context.Context, key string, how How) (Hold, error) {
+	policies := [...]profile.Policy{PolicySteal: profile.Steal, PolicyWait: profile.Wait, PolicyFail: profile.Fail}
+	sess, err := h.set.Load(ctx, key, &profile.LoadOptions{Policy: policies[how.Policy], Wait: how.Wait})
+	if err != nil {
+		return nil, err
+	}
+	return ourHold{sess}, nil
+}
+
+func (h *ourHost) Holds(key string) (epoch uint64, open, busy bool) {
+	stats := h.set.Stats()
+	busy = stats.Loading > 0 || stats.Disowned > 0
+	if s, ok := h.set.Session(key); ok {
+		return s.Epoch(), true, busy
+	}
+	return 0, false, busy
+}
+
+// Close closes the set first, for its report; the node then finds it closed.
+func (h *ourHost) Close(ctx context.Context) ([]string, error) {
+	report := make(chan profile.Report, 1)
+	go func() {
+		<-h.node.Closing()
+		r, _ := h.set.Close(context.Background()) // shares the closing that the node bounds
+		report <- r
+	}()
+	_, err := h.node.Close(ctx)
+	var left []string
+	for _, l := range (<-report).Left {
+		left = append(left, l.Key)
+	}
+	return left, err
+}
+
+type ourHold struct{ *profile.Session }
+
+func (h ourHold) Transact(ops ...doc.Op) (doc.Value, uint64, error) {
+	c, err := h.Session.Transact(profile.Source{}, ops...)
+	return c.Data, c.Revision, err
+}
+
+func (h ourHold) End() End {
+	switch h.Reason() {
+	case profile.Released:
+		return Released
+	case profile.HandedOver:
+		return HandedOver
+	case profile.Lost:
+		return Lost
+	case profile.Closed:
+		return Closed
+	}
+	return Living
+}
+
+// refusalOf sorts the error of a load.
+func refusalOf(err error) Refusal {
+	for _, r := range [...]struct {
+		sentinel error
+		refusal  Refusal
+	}{
+		{profile.ErrTimeout, Failed},
+		{profile.ErrOutbid, Outbid},
+		{errOutbid, Outbid},
+		{profile.ErrOpen, Opened},
+		{profile.ErrHeld, Refused},
+		{profile.ErrNewerSchema, Refused},
+		{profile.ErrForeign, Refused},
+		{profile.ErrClosing, Ended},
+		{store.ErrClosed, Ended},
+		{context.Canceled, Ended},
+	} {
+		if errors.Is(err, r.sentinel) {
+			return r.refusal
+		}
+	}
+	return Failed
+}
+
+// errOutbid is the outbid of the rivals.
+var errOutbid = errors.New("sim: outbid")

@@ -1,0 +1,137 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/shoalworks/shoal/store"
+)
+
+// records is a process's handle on one of the record stores. Every call parks at the
+// turnstile.
+type records struct {
+	p    *Process
+	part Part
+}
+
+func (r *records) driver() store.Records { return r.p.w.records[r.part] }
+
+// Get implements store.Records. Each key is read by itself.
+func (r *records) Get(ctx context.Context, keys ...string) ([]store.Record, error) {
+	out := make([]store.Record, len(keys))
+	errs := r.p.call(ctx, request{
+		part: r.part, op: opGet, key: keys[0], units: len(keys),
+		apply: func(i int) error {
+			recs, err := r.driver().Get(context.Background(), keys[i])
+			if err == nil {
+				out[i] = recs[0]
+			}
+			return err
+		},
+		done: func(sent time.Duration, errs []error) {
+			if firstOf(errs) == nil {
+				r.p.w.watch.Saw(r.p, out, sent)
+			}
+		},
+		tell: func(i int) string { return fmt.Sprintf("%s is at %v, age %v", keys[i], out[i].Version, out[i].Age) },
+	})
+	if err := firstOf(errs); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Scan implements store.Records. It is one call; the pages of the simulator are large.
+func (r *records) Scan(ctx context.Context, rng store.Range) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		var found []store.Record
+		errs := r.p.call(ctx, request{
+			part: r.part, op: opScan, key: rng.From, units: 1,
+			apply: func(int) error {
+				found = found[:0]
+				for rec, err := range r.driver().Scan(context.Background(), rng) {
+					if err != nil {
+						return err
+					}
+					found = append(found, rec)
+				}
+				return nil
+			},
+			tell: func(int) string { return fmt.Sprintf("%d records", len(found)) },
+		})
+		if errs[0] != nil {
+			yield(store.Record{}, errs[0])
+			return
+		}
+		for _, rec := range found {
+			if !yield(rec, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Commit implements store.Records. Each transaction is applied by itself.
+func (r *records) Commit(ctx context.Context, txs ...store.Tx) []error {
+	w := r.p.w
+	return r.p.call(ctx, request{
+		part: r.part, op: opCommit, key: txs[0][0].Key, units: len(txs),
+		apply: func(i int) error {
+			err := r.driver().Commit(context.Background(), txs[i])[0]
+			if err == nil {
+				w.watch.Wrote(r.p, txs[i])
+			}
+			return err
+		},
+		done: func(sent time.Duration, errs []error) {
+			for i, err := range errs {
+				if err == nil {
+					w.watch.Landed(r.p, txs[i], sent)
+				}
+			}
+		},
+		tell: func(i int) string { return tellTx(txs[i]) },
+	})
+}
+
+func tellTx(tx store.Tx) string {
+	out := ""
+	for _, w := range tx {
+		verb := map[store.Op]string{store.Put: "put", store.Delete: "delete", store.Check: "check"}[w.Op]
+		out += fmt.Sprintf("[%s %s if %v gets %v %s]", verb, w.Key, w.If, w.Version, w.Value)
+	}
+	return out
+}
+
+// Now implements store.Records.
+func (r *records) Now(ctx context.Context) (time.Time, error) {
+	var now time.Time
+	errs := r.p.call(ctx, request{
+		part: r.part, op: opNow, units: 1,
+		apply: func(int) (err error) {
+			now, err = r.driver().Now(context.Background())
+			return err
+		},
+	})
+	if errs[0] != nil {
+		return time.Time{}, errs[0]
+	}
+	return now, nil
+}
+
+// Abilities implements store.Records.
+func (r *records) Abilities() store.Abilities { return r.driver().Abilities() }
+
+// Close implements store.Records. The memory stays.
+func (r *records) Close(context.Context) error { return nil }
+
+func firstOf(errs []error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package sim
+
+import "time"
+
+// Scenario is a script that is played with many seeds.
+type Scenario struct {
+	Name string
+	Play func(f *Fleet)
+	// Settings and Weather of its world. Default: those of the anchor world.
+	Settings func(*Settings)
+	Weather  func(*[parts]Weather)
+	// Sound says that no fault of the scenario excuses a verdict on a living host.
+	Sound bool
+	// Learn bounds, if set, how long a host may go on without hearing of a takeover.
+	Learn time.Duration
+}
+
+// Options of one run.
+type Options struct {
+	WorldOptions
+	Library  Library // nil: ours
+	Scenario *Scenario
+}
+
+// Run plays a scenario once. It must be called in a bubble of its own.
+func Run(o Options) (Score, *World) {
+	if o.Library == nil {
+		o.Library = Ours{}
+	}
+	settings, weather := Anchor(), AnchorWeather()
+	if o.Scenario.Settings != nil {
+		o.Scenario.Settings(&settings)
+	}
+	if o.Scenario.Weather != nil {
+		o.Scenario.Weather(&weather)
+	}
+	seed := foldText(o.Seed, o.Scenario.Name)
+	if o.Apart {
+		seed = fold(seed, 2)
+	}
+	f := &Fleet{Lib: o.Library, Settings: settings, names: make(map[string]int), rng: newStream(fold(seed, 1))}
+	f.Ledger = NewLedger(func() time.Duration { return f.now() }, o.Library.Exact(), settings)
+	f.Ledger.tolerance = 2*weather[Fast].Took.Max + weather[Fast].Wait.Max
+	o.WorldOptions.Seed = seed
+	f.World = NewWorld(o.WorldOptions, f.Ledger)
+	f.Weather = weather
+
+	var score Score
+	f.World.Run(func(a *Actor) {
+		f.Script = a
+		o.Scenario.Play(f)
+		score = f.scoreNow()
+		f.calm(weather)
+		f.finale()
+	})
+	last := f.scoreNow()
+	score.Violations, score.Excused, score.Wrong, score.Learned = last.Violations, last.Excused, last.Wrong, last.Learned
+	score.Events, score.StepsLost = last.Events, last.StepsLost
+	score.Leaks, score.Steps, score.Hash = f.leaks, f.Steps(), f.Hash()
+	f.conclude(o.Scenario, &score)
+	return score, f.World
+}
+
+// conclude checks what the scenario promises of the whole run.
+func (f *Fleet) conclude(s *Scenario, score *Score) {
+	if score.Tally.Unknown > 0 {
+		score.Events["unknown outcome"] += int(score.Tally.Unknown)
+	}
+	complain := func(kind, text string) {
+		score.Violations = append(score.Violations, Violation{f.now(), kind, text})
+	}
+	if s.Sound && score.Wrong > 0 {
+		complain("wrong verdict", "a living host was judged dead, and no fault excuses it")
+	}
+	if s.Learn > 0 && score.Learned > s.Learn {
+		complain("learns late", "a host that had lost a session heard of it after "+score.Learned.String()+", at most "+s.Learn.String()+" expected")
+	}
+}
