@@ -582,3 +582,22 @@ func TestAnotherCalendarIsRefused(t *testing.T) {
 		}
 	})
 }
+
+// The node closes its seasons after the sessions and before the boards.
+func TestTheNodeClosesItsSeasons(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{loops: true})
+		h.play(h.join("ada"), "catch")
+		report, err := h.node.Close(t.Context())
+		if err != nil || !report.Complete() {
+			t.Fatalf("%+v, %v", report, err)
+		}
+		page, err := w.engine.Boards().Page(t.Context(), season.BoardKey("reef", "Fish", "C1S1"), 0, 5)
+		if err != nil || len(page.Entries) != 1 {
+			t.Fatalf("%+v, %v", page.Entries, err)
+		}
+		if err := h.Record(w.profiles.load("bob"), season.Event{Name: "catch"}); !errors.Is(err, season.ErrClosed) {
+			t.Fatalf("afterwards: %v", err)
+		}
+	})
+}
