@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/shoalworks/shoal"
 	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/server"
@@ -46,7 +47,7 @@ func TestAPIPage(t *testing.T) {
 	c := shifted{clock.System(), time.Until(pageDay)}
 	d := startDaemon(t, setup{
 		engine: memstore.New(&memstore.Options{Clock: c}), clock: c, epoch: pageDay.Truncate(24 * time.Hour), name: "node",
-		config: func(c *server.Config) { c.Sets = c.Sets[:1] },
+		wire:   func(o *shoal.Options) { delete(o.Sets, "guilds") },
 		boards: map[string]board.Config{"Kills": {}, "BestTime": {Order: store.Ascending, Decimals: 3}},
 	})
 	page := reasonsIn(string(text))

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/shoalworks/shoal/board"
@@ -23,9 +24,6 @@ type boardService struct{ s *Server }
 
 // Submit checks all entries, then queues them.
 func (b boardService) Submit(_ context.Context, req *shoalv1.BoardSubmitRequest) (*shoalv1.BoardSubmitResponse, error) {
-	if b.s.boards == nil {
-		return nil, noBoards(req.GetBoard())
-	}
 	if strings.HasPrefix(req.GetBoard(), seasonBoards) {
 		return nil, refuse(badField, "board", "boards of seasons are written by seasons only: record an event instead")
 	}
@@ -190,9 +188,6 @@ func (b boardService) Scores(ctx context.Context, req *shoalv1.BoardScoresReques
 }
 
 func (b boardService) config(name string) (board.Config, error) {
-	if b.s.boards == nil {
-		return board.Config{}, noBoards(name)
-	}
 	cfg, ok := b.s.boards.Config(name)
 	if !ok {
 		return cfg, b.unknown(name)
@@ -210,11 +205,16 @@ func (b boardService) format(name string, cfg board.Config) scoreFormat {
 
 // unknown refuses a board that is not defined, and says which are.
 func (b boardService) unknown(board string) error {
-	return refuse(unknownBoard, "board", "there is no board %q; there are %s", board, someOf(b.s.boards.Boards()))
+	own := b.s.ownBoards()
+	if len(own) == 0 {
+		return refuse(unknownBoard, "board", "there is no board %q: the daemon has none", board)
+	}
+	return refuse(unknownBoard, "board", "there is no board %q; there are %s", board, someOf(own))
 }
 
-func noBoards(board string) error {
-	return refuse(unknownBoard, "board", "there is no board %q: the daemon has none", board)
+// ownBoards are the boards of the configuration, without those that seasons bring.
+func (s *Server) ownBoards() []string {
+	return slices.DeleteFunc(s.boards.Boards(), func(name string) bool { return strings.HasPrefix(name, seasonBoards) })
 }
 
 // countOf is how many entries are wanted.

@@ -2,21 +2,23 @@ package server_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/shoalworks/shoal/board"
 	shoalv1 "github.com/shoalworks/shoal/proto/shoal/v1"
 	"github.com/shoalworks/shoal/proto/shoal/v1/shoalv1connect"
 	"github.com/shoalworks/shoal/server"
 )
 
 // want checks status and body of an answer.
-func (a answer) want(t *testing.T, status int, body string) {
+func (a answer) want(t *testing.T, body string) {
 	t.Helper()
-	if a.status != status || a.body != body {
-		t.Errorf("got  %d %s\nwant %d %s", a.status, a.body, status, body)
+	if a.status != http.StatusOK || a.body != body {
+		t.Errorf("got  %d %s\nwant 200 %s", a.status, a.body, body)
 	}
 }
 
@@ -37,35 +39,35 @@ func (a answer) refused(t *testing.T, status int, code, reason string, words ...
 func TestBoardCalls(t *testing.T) {
 	d := startDaemon(t, setup{})
 	d.call("BoardService/Submit", `{"board":"coins","entries":[{"key":"ann","score":300},{"key":"bob","score":100},{"key":"cat","score":0},{"key":"dan","score":-5}]}`).
-		want(t, 200, `{"accepted":4}`)
-	d.call("BoardService/Submit", `{"board":"coins","entries":[{"key":"bob","score":200},{"key":"ann","score":"1"}]}`).want(t, 200, `{"accepted":2}`)
+		want(t, `{"accepted":4}`)
+	d.call("BoardService/Submit", `{"board":"coins","entries":[{"key":"bob","score":200},{"key":"ann","score":"1"}]}`).want(t, `{"accepted":2}`)
 	d.flush()
 	d.call("BoardService/Top", `{"board":"coins","count":2}`).
-		want(t, 200, `{"entries":[{"rank":1,"key":"ann","score":300},{"rank":2,"key":"bob","score":200}],"total":4,"sealed":false}`)
-	d.call("BoardService/Standing", `{"board":"coins","key":"cat"}`).want(t, 200, `{"found":true,"standing":{"rank":3,"key":"cat","score":0}}`)
-	d.call("BoardService/Standing", `{"board":"coins","key":"eve"}`).want(t, 200, `{"found":false}`)
+		want(t, `{"entries":[{"rank":1,"key":"ann","score":300},{"rank":2,"key":"bob","score":200}],"total":4,"sealed":false}`)
+	d.call("BoardService/Standing", `{"board":"coins","key":"cat"}`).want(t, `{"found":true,"standing":{"rank":3,"key":"cat","score":0}}`)
+	d.call("BoardService/Standing", `{"board":"coins","key":"eve"}`).want(t, `{"found":false}`)
 	d.call("BoardService/Around", `{"board":"coins","key":"bob","count":1}`).
-		want(t, 200, `{"entries":[{"rank":1,"key":"ann","score":300},{"rank":2,"key":"bob","score":200},{"rank":3,"key":"cat","score":0}],"total":4}`)
-	d.call("BoardService/Around", `{"board":"coins","key":"eve"}`).want(t, 200, `{"entries":[],"total":4}`)
+		want(t, `{"entries":[{"rank":1,"key":"ann","score":300},{"rank":2,"key":"bob","score":200},{"rank":3,"key":"cat","score":0}],"total":4}`)
+	d.call("BoardService/Around", `{"board":"coins","key":"eve"}`).want(t, `{"entries":[],"total":4}`)
 	d.call("BoardService/Scores", `{"board":"coins","keys":["dan","eve","ann"]}`).
-		want(t, 200, `{"entries":[{"key":"dan","score":-5},{"key":"ann","score":300}]}`)
+		want(t, `{"entries":[{"key":"dan","score":-5},{"key":"ann","score":300}]}`)
 }
 
 func TestBoardsNobodyWroteTo(t *testing.T) {
 	d := startDaemon(t, setup{})
-	d.call("BoardService/Top", `{"board":"coins"}`).want(t, 200, `{"entries":[],"total":0,"sealed":false}`)
-	d.call("BoardService/Standing", `{"board":"coins","key":"ann"}`).want(t, 200, `{"found":false}`)
-	d.call("BoardService/Around", `{"board":"coins","key":"ann"}`).want(t, 200, `{"entries":[],"total":0}`)
-	d.call("BoardService/Scores", `{"board":"coins","keys":["ann"]}`).want(t, 200, `{"entries":[]}`)
+	d.call("BoardService/Top", `{"board":"coins"}`).want(t, `{"entries":[],"total":0,"sealed":false}`)
+	d.call("BoardService/Standing", `{"board":"coins","key":"ann"}`).want(t, `{"found":false}`)
+	d.call("BoardService/Around", `{"board":"coins","key":"ann"}`).want(t, `{"entries":[],"total":0}`)
+	d.call("BoardService/Scores", `{"board":"coins","keys":["ann"]}`).want(t, `{"entries":[]}`)
 }
 
-// case B11
+// case B11.
 func TestScoresAreExactOnTheWire(t *testing.T) {
 	d := startDaemon(t, setup{})
 	d.call("BoardService/Submit", `{"board":"coins","entries":[{"key":"a","score":9223372036854775807},{"key":"b","score":"9223372036854775806"},{"key":"c","score":9007199254740993},{"key":"d","score":-9223372036854775808}]}`).
-		want(t, 200, `{"accepted":4}`)
+		want(t, `{"accepted":4}`)
 	d.flush()
-	d.call("BoardService/Scores", `{"board":"coins","keys":["a","b","c","d"]}`).want(t, 200,
+	d.call("BoardService/Scores", `{"board":"coins","keys":["a","b","c","d"]}`).want(t,
 		`{"entries":[{"key":"a","score":"9223372036854775807"},{"key":"b","score":"9223372036854775806"},{"key":"c","score":"9007199254740993"},{"key":"d","score":"-9223372036854775808"}]}`)
 	for name, wire := range d.wires() {
 		client := shoalv1connect.NewBoardServiceClient(wire)
@@ -79,12 +81,12 @@ func TestScoresAreExactOnTheWire(t *testing.T) {
 func TestDecimalsOnTheWire(t *testing.T) {
 	d := startDaemon(t, setup{})
 	d.call("BoardService/Submit", `{"board":"laps","entries":[{"key":"ann","decimal":"12.345"},{"key":"bob","decimal":"9"},{"key":"cat","score":12}]}`).
-		want(t, 200, `{"accepted":3}`)
+		want(t, `{"accepted":3}`)
 	d.flush()
-	d.call("BoardService/Top", `{"board":"laps"}`).want(t, 200,
+	d.call("BoardService/Top", `{"board":"laps"}`).want(t,
 		`{"entries":[{"rank":1,"key":"cat","score":12,"decimal":"0.012"},{"rank":2,"key":"bob","score":9000,"decimal":"9.000"},{"rank":3,"key":"ann","score":12345,"decimal":"12.345"}],"total":3,"sealed":false}`)
-	d.call("BoardService/Scores", `{"board":"laps","keys":["ann"]}`).want(t, 200, `{"entries":[{"key":"ann","score":12345,"decimal":"12.345"}]}`)
-	d.call("BoardService/Standing", `{"board":"laps","key":"bob"}`).want(t, 200, `{"found":true,"standing":{"rank":2,"key":"bob","score":9000,"decimal":"9.000"}}`)
+	d.call("BoardService/Scores", `{"board":"laps","keys":["ann"]}`).want(t, `{"entries":[{"key":"ann","score":12345,"decimal":"12.345"}]}`)
+	d.call("BoardService/Standing", `{"board":"laps","key":"bob"}`).want(t, `{"found":true,"standing":{"rank":2,"key":"bob","score":9000,"decimal":"9.000"}}`)
 }
 
 func TestBadBoardCallsChangeNothing(t *testing.T) {
@@ -142,7 +144,7 @@ func TestBadBoardCallsChangeNothing(t *testing.T) {
 }
 
 func TestADaemonWithoutBoards(t *testing.T) {
-	d := startDaemon(t, setup{config: func(c *server.Config) { c.Boards = nil }})
+	d := startDaemon(t, setup{boards: map[string]board.Config{}})
 	d.call("BoardService/Submit", `{"board":"coins","entries":[{"key":"a","score":1}]}`).refused(t, 404, "not_found", "unknown_board", "the daemon has none")
 	d.call("BoardService/Top", `{"board":"coins"}`).refused(t, 404, "not_found", "unknown_board", "the daemon has none")
 }
@@ -151,16 +153,16 @@ func TestADaemonWithoutBoards(t *testing.T) {
 // says how far the call came.
 func TestSubmitSaysHowFarItCame(t *testing.T) {
 	d := startDaemon(t, setup{})
-	d.call("BoardService/Submit", `{"board":"total","entries":[{"key":"a","score":9223372036854775807}]}`).want(t, 200, `{"accepted":1}`)
+	d.call("BoardService/Submit", `{"board":"total","entries":[{"key":"a","score":9223372036854775807}]}`).want(t, `{"accepted":1}`)
 	d.call("BoardService/Submit", `{"board":"total","entries":[{"key":"b","score":1},{"key":"a","score":1},{"key":"c","score":1}]}`).
 		refused(t, 400, "invalid_argument", "bad_field", `"field":"entries[1].score"`, "the 1 entries before it were accepted", `"outcome":"partly"`)
 	d.flush()
-	d.call("BoardService/Scores", `{"board":"total","keys":["a","b","c"]}`).want(t, 200, `{"entries":[{"key":"a","score":"9223372036854775807"},{"key":"b","score":1}]}`)
+	d.call("BoardService/Scores", `{"board":"total","keys":["a","b","c"]}`).want(t, `{"entries":[{"key":"a","score":"9223372036854775807"},{"key":"b","score":1}]}`)
 }
 
 func TestReadsByGET(t *testing.T) {
 	d := startDaemon(t, setup{})
-	d.call("BoardService/Submit", `{"board":"coins","entries":[{"key":"ann","score":3}]}`).want(t, 200, `{"accepted":1}`)
+	d.call("BoardService/Submit", `{"board":"coins","entries":[{"key":"ann","score":3}]}`).want(t, `{"accepted":1}`)
 	d.flush()
 	for _, c := range []struct{ method, message, cache string }{
 		{"BoardService/Top", `{"board":"coins"}`, "public, max-age=60"},
@@ -213,13 +215,13 @@ func TestPagesAreEncodedOnce(t *testing.T) {
 	}
 	submit(2)
 	first := d.call("BoardService/Top", `{"board":"total","count":3}`)
-	first.want(t, 200, `{"entries":[{"rank":1,"key":"p0","score":100},{"rank":2,"key":"p1","score":99}],"total":2,"sealed":false}`)
+	first.want(t, `{"entries":[{"rank":1,"key":"p0","score":100},{"rank":2,"key":"p1","score":99}],"total":2,"sealed":false}`)
 	if one := d.call("BoardService/Top", `{"board":"total","count":1}`); one.body != `{"entries":[{"rank":1,"key":"p0","score":100}],"total":2,"sealed":false}` {
 		t.Errorf("got %s", one.body)
 	}
 	submit(3)
 	d.call("BoardService/Top", `{"board":"total","count":3}`).
-		want(t, 200, `{"entries":[{"rank":1,"key":"p0","score":200},{"rank":2,"key":"p1","score":198},{"rank":3,"key":"p2","score":98}],"total":3,"sealed":false}`)
+		want(t, `{"entries":[{"rank":1,"key":"p0","score":200},{"rank":2,"key":"p1","score":198},{"rank":3,"key":"p2","score":98}],"total":3,"sealed":false}`)
 	for name, wire := range d.wires() {
 		got, err := shoalv1connect.NewBoardServiceClient(wire).Top(t.Context(), &shoalv1.BoardTopRequest{Board: "total", Count: proto.Int32(3)})
 		if err != nil || len(got.GetEntries()) != 3 || got.GetEntries()[2].GetScore() != 98 {

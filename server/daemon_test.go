@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shoalworks/shoal"
 	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/clock"
-	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/season"
@@ -31,7 +31,7 @@ type daemon struct {
 	t      testing.TB
 	addr   string
 	engine *memstore.Engine
-	node   *node.Node
+	node   *shoal.Node
 	set    *profile.Set
 	guilds *profile.Set
 	boards *board.Service
@@ -52,6 +52,7 @@ type setup struct {
 	beat   time.Duration
 	epoch  time.Time // of the seasons; default an hour ago
 	boards map[string]board.Config
+	wire   func(*shoal.Options)
 	config func(*server.Config)
 }
 
@@ -70,15 +71,16 @@ func startDaemon(tb testing.TB, set setup) *daemon {
 		tb.Fatal(err)
 	}
 	logger := slog.New(slog.NewTextHandler(d.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	d.node, err = node.Start(tb.Context(), st, &node.Options{Name: cmp.Or(set.name, "test"), Logger: logger, Clock: set.clock, Beat: set.beat})
+	opts := set.options(logger)
+	if set.wire != nil {
+		set.wire(opts)
+	}
+	d.node, err = shoal.Start(tb.Context(), st, opts)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	d.openPillars(set)
-	cfg := server.Config{
-		Node: d.node, Sets: []*profile.Set{d.set, d.guilds}, Boards: d.boards,
-		Seasons: []server.Season{{Service: d.reef, Set: "players"}}, Version: "1.2.3",
-	}
+	d.set, d.guilds, d.boards, d.reef = d.node.Set("players"), d.node.Set("guilds"), d.node.Boards(), d.node.Season("reef").Service
+	cfg := server.Config{Node: d.node, Version: "1.2.3"}
 	if set.config != nil {
 		set.config(&cfg)
 	}
@@ -97,20 +99,8 @@ func startDaemon(tb testing.TB, set setup) *daemon {
 	return d
 }
 
-// openPillars makes the set players, the boards coins, laps and total, and the seasons reef.
-func (d *daemon) openPillars(set setup) {
-	d.t.Helper()
-	must := func(err error) {
-		d.t.Helper()
-		if err != nil {
-			d.t.Fatal(err)
-		}
-	}
-	var err error
-	d.set, err = profile.New(d.node, "players", &set.set)
-	must(err)
-	d.guilds, err = profile.New(d.node, "guilds", nil)
-	must(err)
+// options are the sets players and guilds, the boards coins, laps and total, the seasons reef.
+func (set setup) options(logger *slog.Logger) *shoal.Options {
 	least, most := int64(0), int64(math.MaxInt64)
 	if set.boards == nil {
 		set.boards = map[string]board.Config{
@@ -119,31 +109,18 @@ func (d *daemon) openPillars(set setup) {
 			"total": {Rule: store.Sum, CacheFor: -1, MaxEntries: 3},
 		}
 	}
-	d.boards, err = board.New(d.node, &board.Options{FlushEvery: -1, Boards: set.boards}) // a test flushes
-	must(err)
 	rules := season.Reef()
-	rules.Epoch = set.epoch
+	rules.Epoch, rules.Length = set.epoch, 45*24*time.Hour
 	if set.epoch.IsZero() {
-		rules.Epoch = d.node.Now().Truncate(time.Second).Add(-time.Hour)
+		rules.Epoch = time.Now().Truncate(time.Second).Add(-time.Hour)
 	}
-	rules.Length = 45 * 24 * time.Hour
-	d.reef, err = season.New(d.node, "reef", rules, season.Deps{})
-	must(err)
-	d.set.OnLoad(func(ctx context.Context, s *profile.Session) { _, _ = d.reef.Joined(ctx, player{s}) })
-	d.set.OnLeave(func(ctx context.Context, s *profile.Session) { d.reef.Left(ctx, player{s}) })
-}
-
-// player is a session as seasons see it.
-type player struct{ *profile.Session }
-
-func (p player) Change(note string, fn func(doc.Value) ([]doc.Op, error)) error {
-	_, err := p.Session.Change(profile.Source{Kind: profile.SourceSeason, Note: note}, fn)
-	return err
-}
-
-func (p player) Stored() (doc.Value, store.Stamp) {
-	data, revision := p.Session.Stored()
-	return data, store.Stamp{Epoch: p.Epoch(), Revision: revision}
+	return &shoal.Options{
+		Node:    node.Options{Name: cmp.Or(set.name, "test"), Logger: logger, Clock: set.clock, Beat: set.beat},
+		Sets:    map[string]*profile.Options{"players": &set.set, "guilds": nil},
+		Boards:  set.boards,
+		Flush:   &board.Options{FlushEvery: -1}, // a test flushes
+		Seasons: map[string]shoal.Season{"reef": {Set: "players", Rules: rules}},
+	}
 }
 
 // flush writes the scores that wait.
@@ -160,7 +137,9 @@ func (d *daemon) stop(st *store.Store) {
 	defer cancel()
 	d.client.CloseIdleConnections()
 	_ = d.server.Close(ctx) // tests that break it look at the error themselves
-	<-d.served
+	if err := <-d.served; err != nil {
+		d.t.Logf("served until: %v", err) // tests that break it look at the error themselves
+	}
 	if _, err := d.node.Close(ctx); err != nil {
 		d.t.Errorf("node: close: %v", err)
 	}
@@ -194,7 +173,7 @@ func (d *daemon) do(method, path, body string, headers ...string) answer {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	text, err := io.ReadAll(res.Body)
 	if err != nil {
 		d.t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 	"github.com/shoalworks/shoal/store"
 )
 
-// ErrOpenListener: an address that others can reach was given to a server without an API key.
+// ErrOpenListener is an address that others can reach, given to a server without an API key.
 var ErrOpenListener = errors.New("a daemon without an API key listens on loopback only")
 
 // errClosing ends what waits when the server begins to close.

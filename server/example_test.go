@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/shoalworks/shoal"
 	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/server"
@@ -23,17 +24,15 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	n, err := node.Start(ctx, st, &node.Options{Logger: slog.New(slog.DiscardHandler)})
+	n, err := shoal.Start(ctx, st, &shoal.Options{
+		Node: node.Options{Logger: slog.New(slog.DiscardHandler)},
+		Sets: map[string]*profile.Options{"players": nil},
+	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	players, err := profile.New(n, "players", nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	s, err := server.New(server.Config{Node: n, Sets: []*profile.Set{players}})
+	s, err := server.New(server.Config{Node: n})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -58,7 +57,7 @@ func Example() {
 			fmt.Println(err)
 			return
 		}
-		defer res.Body.Close()
+		defer func() { _ = res.Body.Close() }()
 		_, _ = io.Copy(io.Discard, res.Body)
 		fmt.Println(method, res.Status)
 	}
@@ -71,7 +70,9 @@ func Example() {
 	if err := s.Close(ctx); err != nil {
 		fmt.Println(err)
 	}
-	<-served
+	if err := <-served; err != nil {
+		fmt.Println(err)
+	}
 	if _, err := n.Close(ctx); err != nil {
 		fmt.Println(err)
 	}

@@ -28,9 +28,7 @@ func (n nodeService) Status(ctx context.Context, _ *shoalv1.NodeStatusRequest) (
 	for _, name := range n.s.setNames {
 		out.Sets = append(out.Sets, &shoalv1.NodeSet{Name: name, Sessions: int64(len(n.s.sets[name].Sessions()))})
 	}
-	if n.s.boards != nil {
-		out.Boards = n.s.boards.Boards()
-	}
+	out.Boards = n.s.ownBoards()
 	out.Seasons = n.s.seasonNames
 	for _, m := range members {
 		out.Fleet = append(out.Fleet, &shoalv1.NodeMember{Id: m.ID, Name: m.Name, State: memberState(m), Age: durationpb.New(m.Age)})

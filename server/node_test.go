@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/shoalworks/shoal/board"
-	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/server"
 	"github.com/shoalworks/shoal/store/memstore"
 )
@@ -37,9 +36,7 @@ func TestStatusShowsTheFleet(t *testing.T) {
 }
 
 func TestConfigurationsThatAreNotUsable(t *testing.T) {
-	d := startDaemon(t, setup{})
-	_, err := server.New(server.Config{Node: d.node, Sets: []*profile.Set{d.set, d.set}})
-	if err == nil || !strings.Contains(err.Error(), "two sets have one name") {
+	if _, err := server.New(server.Config{}); err == nil || !strings.Contains(err.Error(), "Node is needed") {
 		t.Errorf("got %v", err)
 	}
 }

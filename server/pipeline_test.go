@@ -134,7 +134,7 @@ func TestSlowCallersAreCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	text, _ := io.ReadAll(res.Body)
 	if res.StatusCode != http.StatusRequestTimeout || !strings.Contains(string(text), "slow_body") {
 		t.Errorf("half a body: %d %s", res.StatusCode, text)
@@ -188,7 +188,7 @@ func TestABrokenBody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode < 400 || res.StatusCode > 499 {
 		t.Errorf("status %d", res.StatusCode)
 	}

@@ -125,7 +125,7 @@ func (p profileService) Transact(_ context.Context, req *shoalv1.ProfileTransact
 		return nil, err
 	}
 	src := profile.Source{Kind: profile.SourceGame, Actor: req.GetActor(), Note: req.GetNote(), ID: req.GetId()}
-	commit, err := sess.Transact(src, ops...)
+	commit, err := sess.Transact(src, ops...) //nolint:contextcheck // a transaction waits for nothing
 	if err != nil {
 		return nil, err
 	}

@@ -73,9 +73,9 @@ func TestProfileCalls(t *testing.T) {
 	revision := quietly.field(t, "/revision").String()
 	d.call("ProfileService/Get", ann).is(t, "/openHere", "true", "/holder", `"`+d.node.ID()+`"`,
 		"/profile/data", `{"bag":["rod"],"coins":5,"hat":"red"}`, "/profile/revision", revision)
-	d.call("ProfileService/Save", ann).want(t, 200, `{"revision":`+revision+`}`)
-	d.call("ProfileService/Sync", ann).want(t, 200, `{"revision":`+revision+`}`)
-	d.call("ProfileService/Release", ann).want(t, 200, `{"revision":`+revision+`}`)
+	d.call("ProfileService/Save", ann).want(t, `{"revision":`+revision+`}`)
+	d.call("ProfileService/Sync", ann).want(t, `{"revision":`+revision+`}`)
+	d.call("ProfileService/Release", ann).want(t, `{"revision":`+revision+`}`)
 
 	d.call("ProfileService/Get", ann).is(t, "/openHere", "false", "/holder", "null", "/profile/epoch", "1",
 		"/profile/data", `{"bag":["rod"],"coins":5,"hat":"red"}`, "/profile/revision", revision)

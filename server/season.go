@@ -7,12 +7,11 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/shoalworks/shoal"
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/internal/name"
-	"github.com/shoalworks/shoal/profile"
 	shoalv1 "github.com/shoalworks/shoal/proto/shoal/v1"
 	"github.com/shoalworks/shoal/season"
-	"github.com/shoalworks/shoal/store"
 )
 
 // Limits of the seasons' calls.
@@ -101,7 +100,7 @@ func (v seasonService) Record(_ context.Context, req *shoalv1.SeasonRecordReques
 	if req.Amount != nil {
 		amount = req.GetAmount()
 	}
-	if err := svc.Record(seasonSession{sess}, season.Event{Name: req.GetEvent(), Amount: amount}); err != nil {
+	if err := svc.Record(sess, season.Event{Name: req.GetEvent(), Amount: amount}); err != nil { //nolint:contextcheck // a transaction waits for nothing
 		return nil, err
 	}
 	block, err := svc.ViewOf(sess.Data(), sess.Created())
@@ -195,41 +194,26 @@ func (v seasonService) Results(ctx context.Context, req *shoalv1.SeasonResultsRe
 }
 
 // service finds the series of a request.
-func (v seasonService) service(series string) (*season.Service, error) {
+func (v seasonService) service(series string) (*shoal.Competition, error) {
 	s, ok := v.s.seasons[series]
 	if !ok {
 		return nil, refuse(unknownSeason, "season", "there is no season %q; there are %s", series, someOf(v.s.seasonNames))
 	}
-	return s.Service, nil
+	return s, nil
 }
 
 // counting finds the series of a request that is about a player of a set; a series counts the
 // players of one set.
-func (v seasonService) counting(series, set string) (*season.Service, error) {
+func (v seasonService) counting(series, set string) (*shoal.Competition, error) {
 	svc, err := v.service(series)
 	if err != nil {
 		return nil, err
 	}
-	want := v.s.seasons[series].Set
+	want := svc.Set()
 	if _, ok := v.s.sets[set]; ok && set != want {
 		return nil, refuse(badField, "set", "the season %s counts the players of the set %q, not of %q", series, want, set)
 	}
 	return svc, nil
-}
-
-// seasonSession is a profile's session as seasons see it.
-type seasonSession struct{ *profile.Session }
-
-// Change applies the operations that fn derives from the data.
-func (s seasonSession) Change(note string, fn func(doc.Value) ([]doc.Op, error)) error {
-	_, err := s.Session.Change(profile.Source{Kind: profile.SourceSeason, Note: note}, fn)
-	return err
-}
-
-// Stored is what the store acknowledged last.
-func (s seasonSession) Stored() (doc.Value, store.Stamp) {
-	data, revision := s.Session.Stored()
-	return data, store.Stamp{Epoch: s.Epoch(), Revision: revision}
 }
 
 // moment is a time of a request.

@@ -18,25 +18,18 @@ import (
 	"connectrpc.com/connect/v2/connecthttp"
 	"connectrpc.com/connect/v2/connectproto"
 
+	"github.com/shoalworks/shoal"
 	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/clock"
-	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/proto/shoal/v1/shoalv1connect"
-	"github.com/shoalworks/shoal/season"
 )
 
 // Config of a [Server].
 type Config struct {
-	// Node is what the server speaks for. Needed. The server does not close it.
-	Node *node.Node
-	// Sets are the sets of profiles. Default: none.
-	Sets []*profile.Set
-	// Boards are the leaderboards. Default: none.
-	Boards *board.Service
-	// Seasons are the series of seasons. Whoever makes them sees to it that they hear of
-	// sessions that come and go. Default: none.
-	Seasons []Season
+	// Node is what the server speaks for: its sets, boards and seasons. Needed. The server does
+	// not close it.
+	Node *shoal.Node
 	// APIKey is what callers show as "Authorization: Bearer <key>", at least 16 bytes. Default:
 	// none, which is development mode: loopback listeners only.
 	APIKey string
@@ -48,20 +41,14 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Season is a series of seasons and the set whose players it counts.
-type Season struct {
-	Service *season.Service
-	Set     string
-}
-
 // Server answers calls. Make one with [New].
 type Server struct {
-	node        *node.Node
+	node        *shoal.Node
 	sets        map[string]*profile.Set
 	setNames    []string // sorted
 	boards      *board.Service
 	pages       pages
-	seasons     map[string]Season
+	seasons     map[string]*shoal.Competition
 	seasonNames []string // sorted
 	version     string
 	clock       clock.Clock
@@ -89,11 +76,15 @@ type Server struct {
 func New(cfg Config) (*Server, error) {
 	limits, limitsErr := cfg.Limits.withDefaults()
 	access, accessErr := newAccess(cfg.APIKey)
-	if err := errors.Join(cfg.problems(), limitsErr, accessErr); err != nil {
+	var nodeErr error
+	if cfg.Node == nil {
+		nodeErr = errors.New("server: Node is needed")
+	}
+	if err := errors.Join(nodeErr, limitsErr, accessErr); err != nil {
 		return nil, err
 	}
 	s := &Server{
-		node: cfg.Node, boards: cfg.Boards, version: cfg.Version, clock: cfg.Node.Clock(), logger: cfg.Logger,
+		node: cfg.Node, sets: cfg.Node.Sets(), boards: cfg.Node.Boards(), seasons: cfg.Node.Seasons(), version: cfg.Version, clock: cfg.Node.Clock(), logger: cfg.Logger,
 		limits: limits, access: access, table: newTable(), errorWriter: connecthttp.NewErrorWriter(),
 		mux: http.NewServeMux(), calls: newGate(limits.Calls), loads: newGate(limits.Loads),
 	}
@@ -103,44 +94,13 @@ func New(cfg Config) (*Server, error) {
 	if s.version == "" {
 		s.version = "devel"
 	}
-	s.sets, s.setNames = byName(cfg.Sets, (*profile.Set).Name)
-	s.seasons, s.seasonNames = byName(cfg.Seasons, func(s Season) string { return s.Service.Name() })
+	s.setNames = slices.Sorted(maps.Keys(s.sets))
+	s.seasonNames = slices.Sorted(maps.Keys(s.seasons))
 	s.closing.begun = make(chan struct{})
 	s.closing.ended = make(chan struct{})
 	s.http = s.newHTTP()
 	s.mount()
 	return s, nil
-}
-
-// problems reports everything that is wrong.
-func (c *Config) problems() error {
-	var errs []error
-	if c.Node == nil {
-		errs = append(errs, errors.New("server: Node is needed"))
-	}
-	sets, _ := byName(c.Sets, (*profile.Set).Name)
-	if len(sets) < len(c.Sets) {
-		errs = append(errs, errors.New("server: Sets: two sets have one name"))
-	}
-	seasons, _ := byName(c.Seasons, func(s Season) string { return s.Service.Name() })
-	if len(seasons) < len(c.Seasons) {
-		errs = append(errs, errors.New("server: Seasons: two series have one name"))
-	}
-	for name, s := range seasons {
-		if _, ok := sets[s.Set]; !ok {
-			errs = append(errs, fmt.Errorf("server: Seasons: %s counts the players of the set %q, which is not among Sets", name, s.Set))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// byName is a list by its names, and the names sorted.
-func byName[T any](list []T, name func(T) string) (map[string]T, []string) {
-	out := make(map[string]T, len(list))
-	for _, item := range list {
-		out[name(item)] = item
-	}
-	return out, slices.Sorted(maps.Keys(out))
 }
 
 // newHTTP is the HTTP server with its limits: HTTP/1.1, and HTTP/2 without TLS for gRPC.

@@ -78,15 +78,15 @@ func (v *valve) breakWith(err error, panics any) {
 	v.mu.broken, v.mu.panics = err, panics
 }
 
-func (v *valve) state() (chan struct{}, error, any) {
+func (v *valve) state() (open chan struct{}, panics any, broken error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.mu.open, v.mu.broken, v.mu.panics
+	return v.mu.open, v.mu.panics, v.mu.broken
 }
 
 // Scan waits, fails, panics or scans.
 func (v *valve) Scan(ctx context.Context, r store.Range) iter.Seq2[store.Record, error] {
-	open, broken, panics := v.state()
+	open, panics, broken := v.state()
 	if panics != nil {
 		panic(panics)
 	}
@@ -106,7 +106,7 @@ func (v *valve) Scan(ctx context.Context, r store.Range) iter.Seq2[store.Record,
 
 // Now fails while the valve is broken.
 func (v *valve) Now(ctx context.Context) (time.Time, error) {
-	if _, broken, _ := v.state(); broken != nil {
+	if _, _, broken := v.state(); broken != nil {
 		return time.Time{}, broken
 	}
 	return v.Records.Now(ctx)

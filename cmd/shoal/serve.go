@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
-	"slices"
 	"time"
 
 	"github.com/shoalworks/shoal"
@@ -164,14 +162,7 @@ func serveStore(ctx context.Context, cfg config, opts *shoal.Options, st *store.
 
 // serveNode answers calls until ctx ends or the node must stop.
 func serveNode(ctx context.Context, cfg config, n *shoal.Node) error {
-	seasons := make([]server.Season, 0, len(cfg.Seasons))
-	for _, c := range n.Seasons() {
-		seasons = append(seasons, server.Season{Service: c.Service, Set: c.Set()})
-	}
-	s, err := server.New(server.Config{
-		Node: n.Node, Sets: slices.Collect(maps.Values(n.Sets())), Boards: n.Boards(), Seasons: seasons,
-		APIKey: cfg.APIKey, Version: version(),
-	})
+	s, err := server.New(server.Config{Node: n, APIKey: cfg.APIKey, Version: version()})
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
