@@ -199,7 +199,7 @@ func TestCloseAfterTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, &board.Options{Boards: boards{"Kills": {}}})
 		r.submit("Kills", "u1", 5)
-		if err := r.store.Boards.Close(t.Context()); err != nil {
+		if err := r.store.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()

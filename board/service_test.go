@@ -113,11 +113,11 @@ func TestStats(t *testing.T) {
 		r.submit("B", "u1", 1)
 		_ = r.Submit("C", "u1", 1)
 		got := r.Stats()
-		want(t, "A", got.Boards["A"], board.BoardStats{Submitted: 2, Queued: 2, Oldest: 4 * time.Second})
+		want(t, "A", got.Boards["A"], board.Counts{Submitted: 2, Queued: 2, Oldest: 4 * time.Second})
 		want(t, "B submitted, queued", []int{int(got.Boards["B"].Submitted), got.Boards["B"].Queued}, []int{1, 1})
-		want(t, "total", got.Total, board.BoardStats{Submitted: 3, Queued: 3, Refused: 1, Oldest: 4 * time.Second})
+		want(t, "total", got.Total, board.Counts{Submitted: 3, Queued: 3, Refused: 1, Oldest: 4 * time.Second})
 		later(10 * time.Second)
-		want(t, "total", r.Stats().Total, board.BoardStats{Submitted: 3, Written: 3, Refused: 1})
+		want(t, "total", r.Stats().Total, board.Counts{Submitted: 3, Written: 3, Refused: 1})
 	})
 }
 

@@ -4,14 +4,14 @@ import "time"
 
 // Stats are the numbers of a service since it began.
 type Stats struct {
-	Boards map[string]BoardStats // of each board that is defined
+	Boards map[string]Counts // of each board that is defined
 	// Total is the sum over the boards, the refused submits to no board included; Oldest is
 	// the oldest of all.
-	Total BoardStats
+	Total Counts
 }
 
-// BoardStats are the numbers of a board.
-type BoardStats struct {
+// Counts are the numbers of a board.
+type Counts struct {
 	Submitted uint64 // accepted submits
 	Written   uint64 // values that the store has acknowledged; several submits make one value
 	Failed    uint64 // values that failed to be written, counted each time
@@ -27,7 +27,7 @@ type BoardStats struct {
 // Stats are the numbers as of now. It looks into each queue, one part at a time.
 func (s *Service) Stats() Stats {
 	now := s.uptime()
-	out := Stats{Boards: make(map[string]BoardStats)}
+	out := Stats{Boards: make(map[string]Counts)}
 	out.Total.Refused = s.strays.Load()
 	for _, b := range s.boards.Load().sorted {
 		n := b.stats(now)
@@ -37,10 +37,10 @@ func (s *Service) Stats() Stats {
 	return out
 }
 
-func (b *board) stats(now time.Duration) BoardStats {
+func (b *board) stats(now time.Duration) Counts {
 	submitted, oldest, waits := b.queue.measure()
 	all, unsettled := b.unwritten()
-	out := BoardStats{
+	out := Counts{
 		Submitted: submitted,
 		Written:   b.counts.written.Load(),
 		Failed:    b.counts.failed.Load(),
@@ -59,7 +59,7 @@ func (b *board) stats(now time.Duration) BoardStats {
 	return out
 }
 
-func (t *BoardStats) add(n BoardStats) {
+func (t *Counts) add(n Counts) {
 	t.Submitted += n.Submitted
 	t.Written += n.Written
 	t.Failed += n.Failed
