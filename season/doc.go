@@ -33,8 +33,11 @@
 //     listener hears of it: the listener fires at most once. Rewards that must happen exactly
 //     once belong into [Deps].Reward, whose operations are part of that transaction.
 //
-// Limit: a node that dies in the last seconds of a season contributes its last unsent values
-// only if the player is loaded anywhere within Grace, or if a board has to be rebuilt.
+// What is not guaranteed: a node that dies in the last seconds of a season contributes its last
+// unsent values only if the player is loaded anywhere within Grace, or if a board has to be
+// rebuilt. A rebuilt board ranks equal scores by key, because who reached one first was only
+// in the memory that it lost; and it has what the profiles' records hold, so autosave has to
+// come more often than Grace.
 //
 // # Limits
 //

@@ -132,7 +132,7 @@ func (s *Service) openBoards(ctx context.Context, k int64) error {
 		return err
 	}
 	reg, err = s.amendRegister(ctx, k, func(reg register) (register, error) {
-		next, changed := reg.adding(generations)
+		next, changed := reg.adding(generations, s.deps.Profiles != nil)
 		if !changed {
 			return reg, errKeep
 		}
@@ -143,8 +143,8 @@ func (s *Service) openBoards(ctx context.Context, k int64) error {
 	}
 	for board, g := range generations {
 		if !reg.valid(board, g) {
-			s.log.WarnContext(ctx, "a board of the season lost its memory; it will be filled from the profiles",
-				"season", reg.Season, "board", board)
+			s.log.WarnContext(ctx, "a board of the season is new or lost its memory; it will be filled from the profiles",
+				"season", reg.Season, "board", board, "new", reg.names(board, g))
 			wake(s.closeKick)
 		}
 	}

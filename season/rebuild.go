@@ -223,7 +223,7 @@ func (s *Service) inspect(ctx context.Context) error {
 			return fmt.Errorf("season: inspect board %s of %s: %w", b.Name, reg.Season, err)
 		}
 		generations[b.Name] = info.Generation
-		if named.Generation != "" && named.Generation != info.Generation && named.Refilled != info.Generation {
+		if named.Generation != "" && !reg.valid(b.Name, info.Generation) && named.Refilled != info.Generation {
 			refill = append(refill, b)
 		}
 	}

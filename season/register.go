@@ -31,6 +31,9 @@ type register struct {
 // boardReg is what the register says of one board.
 type boardReg struct {
 	Generation string `json:"generation"`
+	// Late: the board was added while the season ran, so that it lacks the values of players
+	// who have not changed since. It is filled from the profiles like one that lost its memory.
+	Late bool `json:"late,omitempty"`
 	// Rebuilt: the generation was filled from the profiles after the season's end.
 	Rebuilt bool `json:"rebuilt,omitempty"`
 	// Refilled names a later, invalid generation that was filled from the profiles while the
@@ -64,16 +67,27 @@ func decodeRegister(data []byte) (register, error) {
 
 // valid tells whether a board of this generation may become the result.
 func (r register) valid(board, generation string) bool {
+	reg := r.Boards[board]
+	return generation != "" && reg.Generation == generation && !reg.Late
+}
+
+// names tells whether a board of this generation may be written as it is: it is the named one.
+func (r register) names(board, generation string) bool {
 	return generation != "" && r.Boards[board].Generation == generation
 }
 
-// adding is r with the generations of boards that have none yet; same when there are none.
-func (r register) adding(generations map[string]string) (next register, changed bool) {
+// adding is r with the generations of boards that have none yet. A board that comes when
+// others are named already is late, if it can be filled.
+func (r register) adding(generations map[string]string, fillable bool) (next register, changed bool) {
 	next = r.clone()
+	late := false
+	for _, reg := range r.Boards {
+		late = late || fillable && reg.Generation != ""
+	}
 	for board, g := range generations {
 		if next.Boards[board].Generation == "" {
 			reg := next.Boards[board]
-			reg.Generation = g
+			reg.Generation, reg.Late = g, late
 			next.Boards[board] = reg
 			changed = true
 		}
