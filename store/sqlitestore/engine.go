@@ -65,9 +65,9 @@ func open(ctx context.Context, path string, o Options, up uptime) (*Engine, erro
 // kinds are the files of a folder.
 func kinds() []kind {
 	return []kind{
-		{schema: recordsSchema, synchronous: "FULL", cacheKiB: 32 << 10},
-		{schema: liveSchema, synchronous: "NORMAL", cacheKiB: 16 << 10},
-		{schema: boardsSchema, synchronous: "FULL", cacheKiB: 64 << 10},
+		{schema: recordsSchema(), synchronous: "FULL", cacheKiB: 32 << 10},
+		{schema: liveSchema(), synchronous: "NORMAL", cacheKiB: 16 << 10},
+		{schema: boardsSchema(), synchronous: "FULL", cacheKiB: 64 << 10},
 	}
 }
 

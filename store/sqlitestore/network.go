@@ -7,26 +7,41 @@ package sqlitestore
 // locks that the kernel of one machine decides; over a network, and over FUSE, which may
 // hide one, both fail silently.
 func networkFileSystem(magic uint32) string {
-	return networkMagics[magic]
-}
-
-// networkMagics are the f_type numbers of statfs(2) on Linux.
-var networkMagics = map[uint32]string{
-	0x6969:     "NFS",
-	0x517B:     "SMB",
-	0xFF534D42: "CIFS",
-	0xFE534D42: "SMB2",
-	0x65735546: "FUSE",
-	0x01021997: "9P",
-	0x00C36400: "Ceph",
-	0x5346414F: "AFS",
-	0x6B414653: "kAFS",
-	0x73757245: "Coda",
-	0x564C:     "NCP",
-	0x0BD00BD0: "Lustre",
-	0x47504653: "GPFS",
-	0x7461636F: "OCFS2",
-	0x01161970: "GFS2",
-	0x19830326: "BeeGFS",
-	0xAAD7AAEA: "PanFS",
+	switch magic { // the f_type numbers of statfs(2) on Linux
+	case 0x6969:
+		return "NFS"
+	case 0x517B:
+		return "SMB"
+	case 0xFF534D42:
+		return "CIFS"
+	case 0xFE534D42:
+		return "SMB2"
+	case 0x65735546:
+		return "FUSE"
+	case 0x01021997:
+		return "9P"
+	case 0x00C36400:
+		return "Ceph"
+	case 0x5346414F:
+		return "AFS"
+	case 0x6B414653:
+		return "kAFS"
+	case 0x73757245:
+		return "Coda"
+	case 0x564C:
+		return "NCP"
+	case 0x0BD00BD0:
+		return "Lustre"
+	case 0x47504653:
+		return "GPFS"
+	case 0x7461636F:
+		return "OCFS2"
+	case 0x01161970:
+		return "GFS2"
+	case 0x19830326:
+		return "BeeGFS"
+	case 0xAAD7AAEA:
+		return "PanFS"
+	}
+	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"time"
 
 	"github.com/shoalworks/shoal/clock"
@@ -35,8 +36,8 @@ type Options struct {
 	// it answers store.ErrUnavailable. Default: 5 s.
 	BusyDeadline time.Duration
 
-	// Readers is how many connections of each file read at once. When all are busy callers
-	// wait. Default: 4.
+	// Readers is how many connections of each file read at once, each with a cache of up to
+	// 8 MiB. When all are busy callers wait. Default: as many as processors, at least 4.
 	Readers int
 
 	// CheckpointPages is the length of the write-ahead log, in pages of 4 KiB, from which
@@ -64,7 +65,7 @@ func (o *Options) withDefaults() (Options, error) {
 		orDefault("GroupBytes", &out.GroupBytes, 8<<20),
 		orDefault("QueueBytes", &out.QueueBytes, 64<<20),
 		orDefault("BusyDeadline", &out.BusyDeadline, 5*time.Second),
-		orDefault("Readers", &out.Readers, 4),
+		orDefault("Readers", &out.Readers, max(4, runtime.GOMAXPROCS(0))),
 		orDefault("CheckpointPages", &out.CheckpointPages, 16_000),
 		orDefault("BusQueue", &out.BusQueue, 1024),
 	}

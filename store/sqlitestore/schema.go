@@ -105,16 +105,16 @@ func (s schema) upgrade(ctx context.Context, c *conn) error {
 }
 
 // recordsSchema is the schema of records.db. The view is for people with the sqlite3 tool.
-var recordsSchema = schema{name: recordsFile, scripts: []string{
-	recordsTable + `;
+func recordsSchema() schema {
+	return schema{name: recordsFile, scripts: []string{recordsTable + `;
 CREATE VIEW profiles AS
 	SELECT substr(key, 9) AS profile, CAST(value AS TEXT) AS json,
 		version, datetime(wall / 1000000000, 'unixepoch') AS written
-	FROM records WHERE key >= 'profile/' AND key < 'profile0'`,
-}}
+	FROM records WHERE key >= 'profile/' AND key < 'profile0'`}}
+}
 
 // liveSchema is the schema of live.db.
-var liveSchema = schema{name: liveFile, scripts: []string{recordsTable}}
+func liveSchema() schema { return schema{name: liveFile, scripts: []string{recordsTable}} }
 
 // recordsTable holds one row a record. The small columns come first, so that reading a
 // version does not touch the pages that a large value overflows to.
@@ -129,7 +129,8 @@ const recordsTable = `CREATE TABLE records (
 
 // boardsSchema is the schema of boards.db. A board's name is NULL once it is dropped and its
 // entries are being removed.
-var boardsSchema = schema{name: boardsFile, scripts: []string{`CREATE TABLE boards (
+func boardsSchema() schema {
+	return schema{name: boardsFile, scripts: []string{`CREATE TABLE boards (
 	id         INTEGER PRIMARY KEY AUTOINCREMENT,
 	name       TEXT UNIQUE,
 	ascending  INTEGER NOT NULL,
@@ -170,3 +171,4 @@ CREATE VIEW standing AS
 	SELECT b.name AS board, e.key,
 		CASE b.ascending WHEN 1 THEN e.place ELSE ~e.place END AS score, e.sequence, e.meta
 	FROM boards b JOIN entries e ON e.board = b.id WHERE b.name IS NOT NULL`}}
+}
