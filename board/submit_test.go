@@ -126,13 +126,23 @@ func TestSubmitNeverWaitsForTheStore(t *testing.T) {
 	})
 }
 
+// leastAllocs is the least of several measurements: allocations of other goroutines of the
+// process are counted too, those of f are in every one.
+func leastAllocs(runs int, f func()) float64 {
+	least := testing.AllocsPerRun(runs, f)
+	for range 4 {
+		least = min(least, testing.AllocsPerRun(runs, f))
+	}
+	return least
+}
+
 func TestSubmitDoesNotAllocate(t *testing.T) {
 	for _, rule := range []store.Rule{store.Best, store.Last, store.Sum} {
 		s := newScript()
 		r := startOn(t, s, nil, &board.Options{FlushEvery: time.Hour, Boards: boards{"Kills": {Rule: rule}}})
 		r.submit("Kills", "player_12345678", 0)
 		n := int64(0)
-		if got := testing.AllocsPerRun(1000, func() {
+		if got := leastAllocs(1000, func() {
 			n++
 			_ = r.Submit("Kills", "player_12345678", n)
 		}); got != 0 {
@@ -155,7 +165,7 @@ func TestSubmitDoesNotAllocateOverWindows(t *testing.T) {
 	}
 	round()
 	// What is taken out is two lists: the queue's own, and the one of this test.
-	if got := testing.AllocsPerRun(50, round); got > 2 {
+	if got := leastAllocs(50, round); got > 2 {
 		t.Fatalf("%v allocations a round of 200 submits", got)
 	}
 }
