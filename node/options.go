@@ -17,7 +17,7 @@ type Options struct {
 	// Beat is how often the node rewrites its own record. Shorter finds the dead sooner and
 	// costs one write each. Default 1 s.
 	Beat time.Duration
-	// DeadAfter is the age of a beat from which its node counts as dead; at least 3 beats.
+	// DeadAfter is the age of a beat from which its node counts as dead; at least 2 beats.
 	// Default 4 beats.
 	DeadAfter time.Duration
 	// AskEvery is how often the node reads the notes left for it. Default: Beat, at most 1 s.
@@ -40,7 +40,7 @@ type Options struct {
 }
 
 // minDeadBeats keeps the verdict apart from an ordinary late beat.
-const minDeadBeats = 3
+const minDeadBeats = 2
 
 // withDefaults fills in what is zero and reports everything that is wrong.
 func (o *Options) withDefaults() (Options, error) {

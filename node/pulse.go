@@ -85,7 +85,8 @@ func (p pulse) mayJudge(own store.Record, sent, answered time.Time, beat time.Du
 }
 
 // suspect tells that the beats do not land: DeadAfter − 1.5 beats have passed since the last
-// landed one was sent.
+// landed one was sent, and at least a beat and a quarter, so that a healthy node is not
+// suspect between two beats where DeadAfter is short.
 func (p pulse) suspect(now time.Time, beat, deadAfter time.Duration) bool {
-	return p.version == 0 || now.Sub(p.landed) > deadAfter-beat-beat/2
+	return p.version == 0 || now.Sub(p.landed) > max(deadAfter-beat-beat/2, beat+beat/4)
 }

@@ -69,7 +69,7 @@ func TestFirstLookStaysWhileNothingMoves(t *testing.T) {
 
 const beat = time.Second
 
-// judgeSoundly is a pulse of beats at -3, -2, -1 and 0 s, each answered after 10 ms.
+// steadyPulse is a pulse of beats at -3, -2, -1 and 0 s, each answered after 10 ms.
 func steadyPulse() node.Pulse {
 	var p node.Pulse
 	for i := -3; i <= 0; i++ {
@@ -138,6 +138,9 @@ func TestSuspect(t *testing.T) {
 	}
 	if !p.Suspect(at(2501*time.Millisecond), beat, 4*beat) {
 		t.Error("not suspect after DeadAfter − 1.5 beats")
+	}
+	if p.Suspect(at(1250*time.Millisecond), beat, 2*beat) || !p.Suspect(at(1251*time.Millisecond), beat, 2*beat) {
+		t.Error("with DeadAfter of two beats: suspect after a beat and a quarter expected")
 	}
 }
 
