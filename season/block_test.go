@@ -280,7 +280,7 @@ func TestWhatIsNoBlockIsLeftAlone(t *testing.T) {
 		_, _, err := r.Record(data, 1, season.Event{Name: "catch"})
 		_, _, err2 := r.Advance(data, 1)
 		_, err3 := r.View(data, 1, 0)
-		_, _, err4 := r.Grant(data, "u", 0, 0, nil, nil)
+		_, _, err4 := r.Grant(data, season.Occasion{Key: "u"})
 		for i, err := range []error{err, err2, err3, err4} {
 			if !errors.Is(err, season.ErrBlock) {
 				t.Errorf("%s: call %d: %v, want ErrBlock", text, i, err)
@@ -424,7 +424,7 @@ func FuzzBlock(f *testing.F) {
 				t.Fatalf("fish %d became %d, %v", before.Stats["fish"], v.Stats["fish"], err)
 			}
 		}
-		granted, _, err := r.Grant(data, "me", 0, 0, []*season.Result{fishResult(t, 0, "me")}, nil)
+		granted, _, err := r.Grant(data, season.Occasion{Key: "me", Results: []*season.Result{fishResult(t, 0, "me")}})
 		if err == nil {
 			if v, err := r.View(granted, k, 0); err != nil || !v.Processed.Has(0) {
 				t.Fatalf("%+v, %v", v.Processed, err)

@@ -60,9 +60,17 @@ func (r Rules) View(data doc.Value, k, created int64) (Block, error) {
 	return r.r.view(data, k, created)
 }
 
+// Occasion is what results are processed for.
+type Occasion struct {
+	Key            string
+	Created, First int64
+	Results        []*Result
+	Settled        map[int64]doc.Value
+}
+
 // Grant applies results to a profile.
-func (r Rules) Grant(data doc.Value, key string, created, first int64, results []*Result, settled map[int64]doc.Value) (doc.Value, []Title, error) {
-	g, err := r.r.grant(data, occasion{key, created, first, results, settled})
+func (r Rules) Grant(data doc.Value, o Occasion) (doc.Value, []Title, error) {
+	g, err := r.r.grant(data, occasion{o.Key, o.Created, o.First, o.Results, o.Settled})
 	if err != nil {
 		return data, nil, err
 	}

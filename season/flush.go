@@ -86,7 +86,8 @@ func (s *Service) collectAll(ctx context.Context, chunk []*player) error {
 		wg.Go(func() {
 			syncCtx, cancel := clock.WithTimeout(ctx, s.clock, syncWait)
 			defer cancel()
-			if _, err := s.collect(syncCtx, p); err != nil {
+			// A session that ends meanwhile has its own last write, or nothing more to say.
+			if _, err := s.collect(syncCtx, p); err != nil && !p.gone() {
 				mu.Lock()
 				defer mu.Unlock()
 				count++

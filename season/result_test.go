@@ -144,7 +144,9 @@ func FuzzDecodeRegister(f *testing.F) {
 
 func TestTitlesAreKeyedByBoardAndSeason(t *testing.T) {
 	r := rulesOf(t, season.Reef())
-	data, titles, err := r.Grant(parse(t, `{}`), "cyd", 0, 0, []*season.Result{fishResult(t, 1, "ada", "bob", "cyd"), fishResult(t, 2, "cyd"), fishResult(t, 3, "ada", "bob", "eve", "cyd")}, nil)
+	data, titles, err := r.Grant(parse(t, `{}`), season.Occasion{Key: "cyd", Results: []*season.Result{
+		fishResult(t, 1, "ada", "bob", "cyd"), fishResult(t, 2, "cyd"), fishResult(t, 3, "ada", "bob", "eve", "cyd"),
+	}})
 	if err != nil || len(titles) != 2 {
 		t.Fatalf("%v, %v", titles, err)
 	}
@@ -184,7 +186,7 @@ func TestGrantingIsIdempotent(t *testing.T) {
 				results = append(results, fishResult(t, k, keys...))
 				seen[k] = true
 			}
-			next, titles, err := r.Grant(data, "me", created, first, results, nil)
+			next, titles, err := r.Grant(data, season.Occasion{Key: "me", Created: created, First: first, Results: results})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -219,7 +221,7 @@ func TestOwedLeavesWithTheResultWhenItIsSettled(t *testing.T) {
 	r := rulesOf(t, season.Reef())
 	data := parse(t, `{"seasons":{"reef":{"season":"C1S3","stats":{},"owed":{"C1S1":{"fish":1},"C1S2":{"fish":2}}}}}`)
 	settled := map[int64]doc.Value{0: parse(t, `{"fish":1}`), 1: parse(t, `{"fish":1}`)} // of C1S2 an older state
-	got, _, err := r.Grant(data, "u", 0, 0, []*season.Result{fishResult(t, 0), fishResult(t, 1)}, settled)
+	got, _, err := r.Grant(data, season.Occasion{Key: "u", Results: []*season.Result{fishResult(t, 0), fishResult(t, 1)}, Settled: settled})
 	want := parse(t, `{"seasons":{"reef":{"season":"C1S3","stats":{},"owed":{"C1S2":{"fish":2}},"processed":{"through":1}}}}`)
 	if err != nil || !got.Equal(want) {
 		t.Fatalf("got %s, %v", got, err)
