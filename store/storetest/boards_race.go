@@ -167,7 +167,7 @@ func ranksAfterWriters(t *testing.T, h Harness[store.Boards]) {
 // case B8.
 // case B15.
 func pagesOfOneState(t *testing.T, h Harness[store.Boards]) {
-	const reads, others = 60, 40
+	const reads, moves, readers, others = 60, 100, 2, 40
 	handles := openSome(t, h, 3)
 	w := newTwin(t, handles[0], "board", store.Descending)
 	for i := range others {
@@ -175,20 +175,23 @@ func pagesOfOneState(t *testing.T, h Harness[store.Boards]) {
 	}
 	w.last(t, stamped("mover", -5, 1, 0))
 	ctx := t.Context()
-	var over atomic.Bool
-	together(t, 3, func(c int) error {
+	var moved, reading atomic.Int64
+	reading.Store(readers)
+	together(t, 1+readers, func(c int) error {
 		b := handles[c%len(handles)]
 		if c == 0 {
-			for n := uint64(1); !over.Load(); n++ {
+			defer moved.Store(moves) // also when it fails, so that nobody waits for more
+			for n := uint64(1); reading.Load() > 0; n++ {
 				score := []int64{-5, 10*others + 5, 205}[n%3]
 				if _, err := b.Merge(ctx, "board", store.Batch{Rule: store.Last, Entries: []store.Submission{stamped("mover", score, 1, n)}}); err != nil {
 					return err
 				}
+				moved.Add(1)
 			}
 			return nil
 		}
-		defer over.Store(true)
-		for n := range reads {
+		defer reading.Add(-1)
+		for n := 0; n < reads || moved.Load() < moves; n++ {
 			if err := onePage(ctx, b, int64(n%45), others+1); err != nil {
 				return err
 			}
@@ -207,6 +210,9 @@ func onePage(ctx context.Context, b store.Boards, offset, count int64) error {
 		return fmt.Errorf("page at %d has %d entries of %d, %+v", offset, len(page.Entries), page.Total, page.Info)
 	}
 	if err := unsorted(store.Descending, page.Entries, offset+1); err != nil {
+		return fmt.Errorf("page at %d: %w", offset, err)
+	}
+	if err := skipped(page.Entries); err != nil {
 		return fmt.Errorf("page at %d: %w", offset, err)
 	}
 	around, err := b.Around(ctx, "board", "mover", int(offset))
@@ -229,6 +235,21 @@ func onePage(ctx context.Context, b store.Boards, offset, count int64) error {
 		}
 	}
 	return fmt.Errorf("around the mover without the mover: %s", keysOf(around.Entries))
+}
+
+// skipped tells whether one of the others, who are 10 apart, is left out between two.
+func skipped(all []store.Standing) error {
+	last := int64(-1)
+	for _, s := range all {
+		if s.Key == "mover" {
+			continue
+		}
+		if last >= 0 && last-s.Score != 10 {
+			return fmt.Errorf("%s with %d follows an entry with %d", s.Key, s.Score, last)
+		}
+		last = s.Score
+	}
+	return nil
 }
 
 // sequenceHasNoHoles reads the whole board again and again while entries are created: once

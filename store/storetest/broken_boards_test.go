@@ -425,7 +425,12 @@ func brokenLives() []broken {
 				if err != nil || len(first.Entries) < limit/2 {
 					return first, err
 				}
-				timeGoesBy()
+				for range 100 { // until the mover has moved
+					timeGoesBy()
+					if now, err := b.Boards.Info(ctx, board); err != nil || now != first.Info {
+						break
+					}
+				}
 				second, err := b.Boards.Page(ctx, board, offset+int64(limit/2), limit-limit/2)
 				first.Entries = append(first.Entries, second.Entries...)
 				return first, err
