@@ -178,16 +178,20 @@ func (w *seal) apply(ctx context.Context, t *transaction) error {
 	return err
 }
 
-const selectNames = `SELECT name FROM boards WHERE name > ? AND name >= ? AND name < ? ORDER BY name LIMIT ?`
+const selectNames = `SELECT name FROM boards WHERE name >= ? AND name < ? ORDER BY name LIMIT ?`
 
 // List implements store.Boards.
 func (h *boards) List(ctx context.Context, prefix, after string, limit int) (names []string, err error) {
+	from := prefix
+	if after >= prefix {
+		from = after + afterKey
+	}
 	err = h.file.pool.read(ctx, func(ctx context.Context, c *conn) error {
 		names = nil
 		return c.query(ctx, selectNames, func(row []driver.Value) error {
 			names = append(names, text(row[0]))
 			return nil
-		}, after, prefix, prefix+afterAll, int64(limit))
+		}, from, prefix+afterAll, int64(limit))
 	})
 	if err != nil {
 		return nil, fmt.Errorf("sqlitestore: list boards: %w", err)

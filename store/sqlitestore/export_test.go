@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -310,4 +311,41 @@ func (c *Counts) Shape() (shelves []int, largest int64) {
 func RecodeBuckets(in []byte) ([]byte, error) {
 	buckets, err := decodeBuckets(in)
 	return encodeBuckets(buckets), err
+}
+
+// Plans is how the engine runs the statements of a file ("records" or "boards").
+func (e *Engine) Plans(ctx context.Context, file string) (map[string][]string, error) {
+	statements, from := map[string]string{
+		"selectOne": selectOne, "selectPage": selectPage, "selectVersion": selectVersion,
+		"putAny": putAny, "putAbsent": putAbsent, "putIs": putIs, "deleteAny": deleteAny, "deleteIs": deleteIs,
+	}, e.durable.file
+	if file == "boards" {
+		from = e.boards.file
+		statements = map[string]string{
+			"selectBoard": selectBoard, "updateBoard": updateBoard, "sealBoard": sealBoard, "dropBoard": dropBoard,
+			"selectNames": selectNames, "selectEntry": selectEntry, "updateEntry": updateEntry, "updateStamp": updateStamp,
+			"deleteEntry": deleteEntry, "selectWhole": selectWhole, "selectShelves": selectShelves, "selectShelf": selectShelf,
+			"upsertShelf": upsertShelf, "deleteShelf": deleteShelf, "selectNth": selectNth, "selectOwnShelf": selectOwnShelf,
+			"sumShelves": sumShelves, "countInside": countInside, "selectStandings": selectStandings,
+			"selectStandingsMeta": selectStandingsMeta, "selectShelfCounts": selectShelfCounts,
+			"selectSource": selectSource, "upsertSource": upsertSource, "forgetSources": forgetSources,
+			"selectDropped": selectDropped, "sweepEntry": sweepEntry, "sweepShelves": sweepShelves,
+			"sweepSources": sweepSources, "sweepBoard": sweepBoard,
+		}
+	}
+	plans := make(map[string][]string)
+	err := from.pool.read(ctx, func(ctx context.Context, c *conn) error {
+		for name, sql := range statements {
+			args := make([]any, max(strings.Count(sql, "?"), 7))
+			err := c.query(ctx, "EXPLAIN QUERY PLAN "+sql, func(row []driver.Value) error {
+				plans[name] = append(plans[name], text(row[3]))
+				return nil
+			}, args...)
+			if err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		return nil
+	})
+	return plans, err
 }

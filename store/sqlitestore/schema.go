@@ -159,6 +159,7 @@ CREATE TABLE shelves (
 	buckets  BLOB    NOT NULL,
 	PRIMARY KEY (board, place, sequence)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX shelf_counts ON shelves (board, place, sequence, entries); -- few pages to sum
 CREATE TABLE sources (
 	board  INTEGER NOT NULL,
 	source TEXT    NOT NULL,

@@ -57,7 +57,7 @@ func BenchmarkBus(b *testing.B) {
 // entries are merged into a board of a million each second, and without.
 func BenchmarkUpdateDuringFlush(b *testing.B) {
 	e := open(b, b.TempDir(), nil)
-	fillBoard(b, e.Boards(), benchEntries)
+	fillBoard(b, e.Boards(), *entriesFlag)
 	fillRecords(b, e.Durable())
 	syscall.Sync() // what the filling left to the kernel is not measured
 	version := store.Version(1)

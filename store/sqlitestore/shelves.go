@@ -10,7 +10,7 @@ import (
 // This file reads and writes the directory of a board.
 
 const (
-	selectShelves = `SELECT place, sequence FROM shelves WHERE board = ? ORDER BY place, sequence`
+	selectShelves = `SELECT place, sequence FROM shelves INDEXED BY shelf_counts WHERE board = ? ORDER BY place, sequence`
 	selectShelf   = `SELECT buckets FROM shelves WHERE board = ? AND place = ? AND sequence = ?`
 	upsertShelf   = `INSERT INTO shelves (board, place, sequence, entries, buckets) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (board, place, sequence) DO UPDATE SET entries = excluded.entries, buckets = excluded.buckets`

@@ -124,7 +124,8 @@ func (b boardRow) entry(ctx context.Context, c *conn, key string) (e store.Entry
 const (
 	selectOwnShelf = `SELECT place, sequence, buckets FROM shelves
 		WHERE board = ? AND (place, sequence) <= (?, ?) ORDER BY place DESC, sequence DESC LIMIT 1`
-	sumShelves  = `SELECT coalesce(sum(entries), 0) FROM shelves WHERE board = ? AND (place, sequence) < (?, ?)`
+	sumShelves = `SELECT coalesce(sum(entries), 0) FROM shelves INDEXED BY shelf_counts
+		WHERE board = ? AND (place, sequence) < (?, ?)`
 	countInside = `SELECT count(*) FROM entries INDEXED BY standings
 		WHERE board = ? AND (place, sequence) >= (?, ?) AND (place, sequence) < (?, ?)`
 )
@@ -194,7 +195,8 @@ func (b boardRow) page(ctx context.Context, c *conn, offset int64, limit int) (s
 	return page, nil
 }
 
-const selectShelfCounts = `SELECT place, sequence, entries FROM shelves WHERE board = ? ORDER BY place, sequence`
+const selectShelfCounts = `SELECT place, sequence, entries FROM shelves INDEXED BY shelf_counts
+	WHERE board = ? ORDER BY place, sequence`
 
 // locate finds the bucket that the entry at offset is in, and its place in it.
 func (b boardRow) locate(ctx context.Context, c *conn, offset int64) (from position, inside int64, err error) {
