@@ -51,12 +51,14 @@ func (a *Actor) park(d time.Duration, run func()) chan struct{} {
 	if a.p != nil {
 		proc = a.p.index
 	}
-	a.w.arrive(arrival{class: actorMove, proc: proc, name: a.name, rank: a.move, due: a.w.now() + d, run: func() bool {
+	move := a.move
+	a.w.arrive(arrival{class: actorMove, proc: proc, name: a.name, rank: move, due: a.w.now() + d, run: func() bool {
+		a.w.trace.mark(a.w.now(), a.p, foldText(0, a.name), move)
+		a.w.say(a.p, "%s moves", a.name)
 		if run != nil {
 			run()
 		}
 		close(released)
-		a.w.trace.mark(a.w.now(), a.p, foldText(0, a.name), a.move)
 		return true
 	}})
 	return released

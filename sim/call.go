@@ -40,6 +40,8 @@ type request struct {
 	apply func(unit int) error
 	// done is called when the caller is answered, with the error of each unit.
 	done func(sent time.Duration, errs []error)
+	// content tells calls apart that a process makes to one key at one moment; nil: nothing does.
+	content func() uint64
 	// tell shows a unit in traces.
 	tell func(unit int) string
 }

@@ -137,11 +137,11 @@ func (s *timers) stop() {
 	s.mu.stopped, s.mu.heap = true, nil
 }
 
-// fire fires what is due: one step.
+// fire fires what is due: one step. It leaves no trace, since what wakes for nothing does not
+// matter; what is done about it does.
 func (p *Process) fire() bool {
 	w, s := p.w, &p.timers
 	w.step.Add(1)
-	fired := uint64(0)
 	var calls []func()
 	s.mu.Lock()
 	for len(s.mu.heap) > 0 && s.mu.heap[0].due <= w.now() {
@@ -149,7 +149,6 @@ func (p *Process) fire() bool {
 		if !ok || !one.live() {
 			continue
 		}
-		fired++
 		one.t.armed = 0
 		if one.t.f != nil {
 			calls = append(calls, one.t.f)
@@ -161,7 +160,6 @@ func (p *Process) fire() bool {
 	for _, f := range calls {
 		go f()
 	}
-	w.trace.mark(w.now(), p, hashTimers, fired)
 	return true
 }
 
@@ -175,6 +173,3 @@ func (c stillClock) NewTimer(time.Duration) clock.Timer { panic("sim: the store 
 func (c stillClock) AfterFunc(time.Duration, func()) clock.Timer {
 	panic("sim: the store arms no timers")
 }
-
-// hashTimers names the step in which timers fire.
-const hashTimers = 0x74696d65

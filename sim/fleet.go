@@ -52,7 +52,7 @@ func (f *Fleet) StartWith(name string, settings Settings, offset time.Duration) 
 	}
 	s := &Server{fleet: f}
 	f.Script.Do(func() { s.Process = f.NewProcess(label, offset) })
-	host, err := f.Lib.Start(s.Context(), s.Process, name, settings)
+	host, err := f.boot(s.Process, name, settings)
 	if err != nil {
 		f.Ledger.Violated("start", fmt.Sprintf("%s: %v", label, err))
 		f.Script.Do(s.Crash)
@@ -68,6 +68,20 @@ func (f *Fleet) StartWith(name string, settings Settings, offset time.Duration) 
 	f.servers = append(f.servers, s)
 	f.Script.Yield()
 	return s
+}
+
+// boots is how often a server that does not start is started again, once a second, as
+// whatever watches over game servers would.
+const boots = 60
+
+func (f *Fleet) boot(p *Process, name string, settings Settings) (host Host, err error) {
+	for range boots {
+		if host, err = f.Lib.Start(p.Context(), p, name, settings); err == nil {
+			return host, nil
+		}
+		f.Script.Sleep(time.Second)
+	}
+	return nil, err
 }
 
 // Servers starts servers A, B, C and so on.

@@ -35,7 +35,10 @@ type Process struct {
 	ctx     context.Context //nolint:containedctx // the life of the process, as a signal handler's would be
 	cancel  context.CancelFunc
 	ghost   func() // ends the library after a crash, when it can do no harm any more
-	draws   struct{ step, n uint64 }
+	draws   struct {
+		at time.Duration
+		n  uint64
+	}
 }
 
 // NewProcess starts a process in the world. In a command or by the script only.
@@ -65,15 +68,15 @@ func (p *Process) Clock() clock.Clock { return localClock{p} }
 // Context lives as long as the process.
 func (p *Process) Context() context.Context { return p.ctx }
 
-// Random is the process's source of random bits. What it yields depends on the step and on
-// how many were drawn in it, so that a draw more or less shifts nothing later.
+// Random is the process's source of random bits. What it yields depends on the time and on
+// how many were drawn at that time, so that a draw more or less shifts nothing later.
 func (p *Process) Random() uint64 {
-	step := p.w.step.Load()
-	if p.draws.step != step {
-		p.draws.step, p.draws.n = step, 0
+	now := p.w.now()
+	if p.draws.at != now {
+		p.draws.at, p.draws.n = now, 0
 	}
 	p.draws.n++
-	return fold(fold(fold(p.w.seed, p.hash), step), p.draws.n)
+	return fold(fold(fold(p.w.seed, p.hash), uint64(now)), p.draws.n)
 }
 
 // Gone tells that the process has crashed or ended.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"runtime"
 	"time"
 
 	"github.com/shoalworks/shoal/store"
@@ -21,8 +22,10 @@ func (r *records) driver() store.Records { return r.p.w.records[r.part] }
 // Get implements store.Records. Each key is read by itself.
 func (r *records) Get(ctx context.Context, keys ...string) ([]store.Record, error) {
 	out := make([]store.Record, len(keys))
+	asker := stackHash()
 	errs := r.p.call(ctx, request{
 		part: r.part, op: opGet, key: keys[0], units: len(keys),
+		content: func() uint64 { return asker },
 		apply: func(i int) error {
 			recs, err := r.driver().Get(context.Background(), keys[i])
 			if err == nil {
@@ -41,6 +44,17 @@ func (r *records) Get(ctx context.Context, keys ...string) ([]store.Record, erro
 		return nil, err
 	}
 	return out, nil
+}
+
+// stackHash stands for where in the program a call is made: two reads of one key, made at one
+// moment by two goroutines of a process, are told apart by it.
+func stackHash() uint64 {
+	var pcs [12]uintptr
+	h := uint64(0)
+	for _, pc := range pcs[:runtime.Callers(3, pcs[:])] {
+		h = h*0x100000001b3 ^ uint64(pc)
+	}
+	return h
 }
 
 // Scan implements store.Records. It is one call; the pages of the simulator are large.
@@ -92,8 +106,18 @@ func (r *records) Commit(ctx context.Context, txs ...store.Tx) []error {
 				}
 			}
 		},
-		tell: func(i int) string { return tellTx(txs[i]) },
+		content: func() uint64 { return hashTx(txs[0]) },
+		tell:    func(i int) string { return tellTx(txs[i]) },
 	})
+}
+
+// hashTx stands for what a transaction writes, without the versions, which are chance.
+func hashTx(tx store.Tx) uint64 {
+	h := uint64(len(tx))
+	for _, w := range tx {
+		h = foldText(fold(h, uint64(w.Op)), string(w.Value))
+	}
+	return h
 }
 
 func tellTx(tx store.Tx) string {

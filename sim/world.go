@@ -146,10 +146,21 @@ const (
 )
 
 func (a *arrival) compare(b *arrival) int {
-	return cmp.Or(
+	if c := cmp.Or(
 		cmp.Compare(a.proc, b.proc), cmp.Compare(a.class, b.class), cmp.Compare(a.part, b.part),
 		cmp.Compare(a.op, b.op), strings.Compare(a.name, b.name), cmp.Compare(a.rank, b.rank),
-	)
+	); c != 0 {
+		return c
+	}
+	return a.compareContent(b)
+}
+
+// compareContent tells two calls apart that a process makes to one key at one moment.
+func (a *arrival) compareContent(b *arrival) int {
+	if a.call == nil || b.call == nil || a.call.content == nil || b.call.content == nil {
+		return 0
+	}
+	return cmp.Compare(a.call.content(), b.call.content())
 }
 
 // arrive adds to the list; it is what goroutines do.
@@ -170,8 +181,9 @@ func (w *World) admit() {
 	}
 	for i := range batch {
 		a := &batch[i]
-		if i > 0 && a.class == newCall && a.compare(&batch[i-1]) == 0 {
+		if i > 0 && a.class == newCall && !a.call.p.Gone() && a.compare(&batch[i-1]) == 0 {
 			w.tally.Twins++
+			w.say(w.processAt(a.proc), "%v %s: twins", a.op, a.name)
 		}
 		switch a.class {
 		case newCall:
