@@ -59,7 +59,7 @@ func TestParseTakesOnlyTheCanonicalForm(t *testing.T) {
 	}
 }
 
-// case S4
+// case S4.
 func TestSeasonsAreOfEqualLengthForAThousandYearsAndMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := season.Calendar{

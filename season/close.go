@@ -258,7 +258,7 @@ func (s *Service) compute(ctx context.Context, k int64, reg register) (*Result, 
 	if err := s.define(k); err != nil {
 		return nil, err
 	}
-	lost, err := s.lostBoards(ctx, k, reg)
+	lost, err := s.lostBoards(ctx, reg)
 	if err != nil {
 		return nil, err
 	}

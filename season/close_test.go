@@ -15,7 +15,7 @@ import (
 	"github.com/shoalworks/shoal/store"
 )
 
-// case S1
+// case S1.
 func TestABoundaryWithAllNodesDownIsClosedLater(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		h := w.host("a", hostOptions{})
@@ -99,7 +99,7 @@ func TestTheLoopsCloseSeasons(t *testing.T) {
 	})
 }
 
-// case S2
+// case S2.
 func TestTenClosersMakeOneResult(t *testing.T) {
 	for seed := range uint64(40) {
 		bubble(t, func(t *testing.T, w *world) {
@@ -191,7 +191,7 @@ func TestEveryCloserWouldWriteTheSameBytes(t *testing.T) {
 	}
 }
 
-// case S3
+// case S3.
 func TestAWriteToAnEndedSeasonIsRefusedAndChangesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		a, b := w.host("a", hostOptions{}), w.host("b", hostOptions{})
@@ -265,7 +265,7 @@ func TestAPausedNodeCannotWriteTheOldBoard(t *testing.T) {
 	})
 }
 
-// case S8
+// case S8.
 func TestABoardThatCannotBeReadMeansNoResult(t *testing.T) {
 	for _, broken := range []string{"page season/reef/Coins", "seal season/reef/Coins", "info season/reef/Coins", "get season/reef/C1S1/boards", "now"} {
 		for _, f := range []fate{refuse, lose} {
@@ -306,7 +306,7 @@ func TestABoardThatCannotBeReadMeansNoResult(t *testing.T) {
 	}
 }
 
-// case S10
+// case S10.
 func TestRestartsChangeNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		for i := range 5 {

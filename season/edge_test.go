@@ -119,8 +119,8 @@ func TestAMisplacedResultIsNotTaken(t *testing.T) {
 func TestAPlayerWithoutABlockIsNotTouched(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		h := w.host("a", hostOptions{})
-		w.profiles.put("ada", parse(t, `{"seasons":{"reef":"mine"}}`), time.Now())
-		s := w.profiles.load("ada")
+		w.profiles.put("eve", parse(t, `{"seasons":{"reef":"mine"}}`), time.Now())
+		s := w.profiles.load("eve")
 		if _, err := h.Joined(t.Context(), s); !errors.Is(err, season.ErrBlock) {
 			t.Fatalf("join: %v", err)
 		}

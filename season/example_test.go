@@ -35,7 +35,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	defer n.Close(ctx)
+	defer func() { _, _ = n.Close(ctx) }()
 
 	seasons, err := season.New(n, "reef", season.Reef(), season.Deps{})
 	if err != nil {

@@ -56,6 +56,7 @@ func (f *flusher) step(ctx context.Context, now time.Time) (next time.Time, err 
 
 // window sends the values of the players who changed, and pays what is settled.
 func (s *Service) window(ctx context.Context, list []*player) error {
+	s.gather(ctx)
 	var errs []error
 	for len(list) > 0 && ctx.Err() == nil {
 		var chunk []*player
@@ -72,6 +73,29 @@ func (s *Service) window(ctx context.Context, list []*player) error {
 	}
 	errs = append(errs, s.drain(ctx))
 	return errors.Join(errs...)
+}
+
+// gather forgets sessions that ended without Left, because they were handed over or lost. What
+// the store has of their last values goes to the outbox. A newer session may have sent newer
+// ones already: the boards tell by the stamp.
+func (s *Service) gather(ctx context.Context) {
+	for _, p := range s.players.ended() {
+		s.players.remove(p)
+		if !p.owesBoards() {
+			continue
+		}
+		data, stamp := p.session.Stored()
+		parcels, err := s.parcels(p, data)
+		for _, parcel := range parcels {
+			parcel.stamp = stamp
+			err = errors.Join(err, s.outbox.put(parcel))
+		}
+		if err != nil {
+			s.counts.missed.Add(1)
+			s.log.WarnContext(ctx, "the last values of a session that ended are sent when the player next loads",
+				"key", p.session.Key(), "err", err)
+		}
+	}
 }
 
 // collectAll syncs the players side by side, so that their saves are grouped.

@@ -30,7 +30,7 @@ func winSeasons(t *testing.T, w *world, h *host, n int64) {
 	}
 }
 
-// case S6
+// case S6.
 func TestAwayForTenSeasonsAllTitlesOnTheNextLoad(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
 		h := w.host("a", hostOptions{})

@@ -20,8 +20,11 @@ func TestOutboxKeepsTheNewestOfEachSlot(t *testing.T) {
 		value int64
 		stamp store.Stamp
 	}{
-		{1, "b", 1, stamp(1, 1)}, {1, "a", 2, stamp(1, 1)}, {0, "b", 3, stamp(1, 1)},
-		{1, "b", 9, stamp(1, 7)}, {1, "b", 4, stamp(1, 6)}, // the older one does not win
+		{1, "b", 1, stamp(1, 1)},
+		{1, "a", 2, stamp(1, 1)},
+		{0, "b", 3, stamp(1, 1)},
+		{1, "b", 9, stamp(1, 7)},
+		{1, "b", 4, stamp(1, 6)}, // the older one does not win
 		{1, "a", 5, stamp(2, 0)}, // a new session's epoch does
 	} {
 		if err := o.Put(p.k, p.key, p.value, p.stamp); err != nil {

@@ -170,7 +170,7 @@ func (s *Service) Joined(ctx context.Context, session Session) ([]Title, error) 
 	if _, err := s.begin(ctx); errors.Is(err, ErrCalendar) {
 		return nil, err
 	}
-	if err := s.advance(p); err != nil {
+	if err := s.advance(p); err != nil { //nolint:contextcheck // a transaction waits for nothing
 		return nil, err
 	}
 	if parcels, err := s.parcels(p, session.Data()); err == nil && len(parcels) > 0 {
@@ -182,6 +182,10 @@ func (s *Service) Joined(ctx context.Context, session Session) ([]Title, error) 
 
 // Left writes a session's last values, and waits for the boards at most 5 s; call it before
 // the session is released. What the boards have not answered for by then stays in the outbox.
+//
+// Do not call it for a session that is handed over: somebody waits for it. The next holder
+// sends the values when the player has joined there, and the next window here sends what the
+// store has of a session that has ended without Left.
 func (s *Service) Left(ctx context.Context, session Session) {
 	p := s.players.byKey(session.Key())
 	if p == nil || p.session.Done() != session.Done() {

@@ -157,7 +157,7 @@ func TestBoardsShowOnlyWhatIsStored(t *testing.T) {
 		// What a session loses is not on the board, and the next one's smaller value is.
 		h.play(s, "catch")
 		s.crash()
-		s = h.join("ada")
+		h.join("ada")
 		h.window()
 		if got := h.top("Fish"); !slices.Equal(got, []string{"ada:3"}) {
 			t.Fatalf("after the crash: %v", got)
@@ -301,6 +301,32 @@ func TestLeavingIsBounded(t *testing.T) {
 		time.Sleep(31 * time.Second)
 		if got := h.top("Fish"); !slices.Equal(got, []string{"ada:1"}) {
 			t.Fatalf("after the next window: %v", got)
+		}
+	})
+}
+
+// A session that is handed over waits for no board. What it stored is sent with the next
+// window, and never over what the next holder has sent.
+func TestAHandedOverSessionSendsWhatItStored(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		a, b := w.host("a", hostOptions{}), w.host("b", hostOptions{})
+		for _, key := range []string{"ada", "bob"} {
+			s := a.join(key)
+			a.play(s, "catch")
+			s.release()
+		}
+		next := b.join("bob")
+		b.play(next, "catch")
+		b.window()
+		if got := b.top("Fish"); !slices.Equal(got, []string{"bob:2"}) {
+			t.Fatalf("after the next holder's window: %v", got)
+		}
+		a.window()
+		if got := a.top("Fish"); !slices.Equal(got, []string{"bob:2", "ada:1"}) {
+			t.Fatalf("after the old holder's window: %v", got)
+		}
+		if a.Status().Players != 0 || a.Status().Outbox != 0 {
+			t.Errorf("left behind: %+v", a.Status())
 		}
 	})
 }

@@ -110,8 +110,8 @@ func (p *player) gone() bool {
 	}
 }
 
-// players are the open sessions by key. As many as the node has sessions: entries of ended
-// sessions are swept at each window.
+// players are the open sessions by key. As many as the node has sessions: those that ended
+// without Left are swept at each window.
 type players struct {
 	mu struct {
 		sync.RWMutex
@@ -162,19 +162,22 @@ func (ps *players) remove(p *player) {
 	}
 }
 
-// all lists the open sessions by key, without the ended ones, which are forgotten.
+// all lists the open sessions by key.
 func (ps *players) all() []*player {
+	return slices.DeleteFunc(ps.list(), (*player).gone)
+}
+
+// ended lists the sessions that have ended and are not forgotten yet, by key.
+func (ps *players) ended() []*player {
+	return slices.DeleteFunc(ps.list(), func(p *player) bool { return !p.gone() })
+}
+
+func (ps *players) list() []*player {
 	ps.mu.RLock()
 	list := slices.Collect(maps.Values(ps.mu.byKey))
 	ps.mu.RUnlock()
 	slices.SortFunc(list, func(a, b *player) int { return strings.Compare(a.session.Key(), b.session.Key()) })
-	return slices.DeleteFunc(list, func(p *player) bool {
-		if p.gone() {
-			ps.remove(p)
-			return true
-		}
-		return false
-	})
+	return list
 }
 
 // unsettle forgets what the boards have answered for.

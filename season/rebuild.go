@@ -11,7 +11,7 @@ import (
 
 // lostBoards lists the season's boards that the register does not vouch for: missing, of
 // another generation, or never opened safely.
-func (s *Service) lostBoards(ctx context.Context, k int64, reg register) ([]Board, error) {
+func (s *Service) lostBoards(ctx context.Context, reg register) ([]Board, error) {
 	var lost []Board
 	for _, b := range s.cfg.Boards {
 		info, err := s.boards.Info(ctx, BoardKey(s.set, b.Name, reg.Season))

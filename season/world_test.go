@@ -32,6 +32,7 @@ type world struct {
 
 // newWorld has seasons of an hour that began with the bubble: two boards, titles for three.
 func newWorld(t *testing.T) *world {
+	t.Helper()
 	cfg := season.Reef()
 	cfg.Epoch = time.Now()
 	cfg.Length = time.Hour
@@ -379,6 +380,7 @@ func (p *profiles) load(key string) *session {
 	st.stamp.Epoch++
 	s := &session{p: p, key: key, created: st.created, epoch: st.stamp.Epoch, done: make(chan struct{})}
 	s.mu.data, s.mu.revision = st.data, st.stamp.Revision
+	s.mu.stored, s.mu.upTo = s.mu.data, s.mu.revision
 	return s
 }
 
@@ -441,6 +443,8 @@ type session struct {
 		data     doc.Value
 		revision uint64
 		commits  []string
+		stored   doc.Value // acknowledged to this session
+		upTo     uint64
 	}
 }
 
@@ -529,15 +533,17 @@ func (s *session) save() error {
 		return errLost
 	}
 	st.data, st.stamp.Revision = data, revision
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.stored, s.mu.upTo = data, revision
 	return nil
 }
 
-// Stored is what the profile holds of this session's saves.
+// Stored is what was acknowledged to this session, or what it has loaded.
 func (s *session) Stored() (doc.Value, store.Stamp) {
-	s.p.mu.Lock()
-	defer s.p.mu.Unlock()
-	st := s.p.mu.byKey[s.key]
-	return st.data, store.Stamp{Epoch: s.epoch, Revision: st.stamp.Revision}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.stored, store.Stamp{Epoch: s.epoch, Revision: s.mu.upTo}
 }
 
 // release saves and ends the session.
