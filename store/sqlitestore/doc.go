@@ -30,12 +30,35 @@
 // others have to pass before they write again: writers take turns, group by group. Reads
 // never wait for writes.
 //
+// # Boards
+//
+// The entries of a board are counted in buckets of one to two thousand, bounded by the whole
+// order, in the same transaction as the entries. A rank is the sum of the better buckets and
+// the place inside its own: its cost does not depend on the depth, nor on how scores are
+// spread. A dropped board is gone at once; its rows are removed in the background, or by
+// whoever opens the folder next after a crash.
+//
+// A board remembers the last batch of sums of ten thousand sources; beyond that it forgets
+// the one that was counted longest ago.
+//
+// # Bus
+//
+// Each engine binds a datagram socket in the folder; a message goes from process to process
+// in well under a millisecond, and an idle process does nothing. Sockets of dead processes are
+// removed by whoever publishes next. On Windows, and on systems other than Linux for folders
+// whose path is longer than 72 bytes, messages stay within the engine, and a warning says so.
+// Messages over 2 KB need a larger net.local.dgram.maxdgram on macOS.
+//
 // # Limits
 //
 // What waits for a writer is bounded (Options.QueueBytes); when it is full callers wait.
 // A context that ends before the writer has begun with a call answers
 // store.ErrUnavailable; one that ends after it, store.ErrUnknown. A read that waits for the
-// disk does not look at its context.
+// disk does not look at its context. Messages that wait for a subscriber or another process
+// are bounded (Options.BusQueue); further ones are lost.
+//
+// A process must not open the database files by itself while it has the folder open (not even
+// to copy them): closing a file releases the locks that SQLite holds on it.
 //
 // # Errors
 //

@@ -16,7 +16,8 @@ import (
 type work interface {
 	// apply makes the changes inside an open transaction. An error is the engine's and
 	// ends the whole transaction; what the work itself refuses it remembers for its caller
-	// and answers nil. It runs on the writer's goroutine, when its caller may have gone.
+	// and answers nil. It runs on the writer's goroutine, when its caller may have gone, and
+	// again when the transaction was rolled back for somebody else's sake.
 	apply(ctx context.Context, t *transaction) error
 }
 

@@ -103,19 +103,50 @@ func (wr *writer) step(ctx context.Context) {
 		return
 	}
 	g := &group{maxSize: wr.options.GroupSize, maxBytes: int64(wr.options.GroupBytes)}
-	if err := wr.fill(ctx, g); err != nil {
-		wr.rollback(ctx)
-		g.end(classify(err, beforeCommit))
-		return
+	switch err := wr.write(ctx, func() *job { return wr.queue.take(g) }); {
+	case len(g.jobs) > 1 && err != nil && store.OutcomeOf(err) == store.NotDone:
+		wr.oneByOne(ctx, g.jobs)
+	default:
+		g.end(err)
 	}
-	_, err := wr.conn.exec(ctx, "COMMIT")
-	if err != nil {
-		wr.disconnect(ctx, err)
-	}
-	g.end(classify(err, duringCommit))
 	wr.checkpoint.after(ctx, wr, g)
 	if !wr.queue.empty() {
 		wr.pass(ctx)
+	}
+}
+
+// write applies jobs in the open transaction and ends it. It answers an error of the
+// vocabulary.
+func (wr *writer) write(ctx context.Context, next func() *job) error {
+	t := &transaction{conn: wr.conn, at: wr.uptime.at(wr.options.Clock.Now())}
+	for j := next(); j != nil; j = next() {
+		if err := j.work.apply(ctx, t); err != nil {
+			wr.rollback(ctx)
+			return classify(err, beforeCommit)
+		}
+	}
+	if _, err := wr.conn.exec(ctx, "COMMIT"); err != nil {
+		wr.disconnect(ctx, err)
+		return classify(err, duringCommit)
+	}
+	return nil
+}
+
+// oneByOne writes the jobs of a group that was not done each by itself, so that one that
+// cannot be written (too large for what is left of the disk, on a damaged page) does not
+// fail the others.
+func (wr *writer) oneByOne(ctx context.Context, jobs []*job) {
+	for _, j := range jobs {
+		if err := wr.tryBegin(ctx); err != nil {
+			j.end(classify(err, beforeCommit))
+			continue
+		}
+		once := j
+		j.end(wr.write(ctx, func() *job {
+			next := once
+			once = nil
+			return next
+		}))
 	}
 }
 
@@ -128,7 +159,7 @@ func (wr *writer) begin(ctx context.Context) bool {
 		if err == nil {
 			return true
 		}
-		failed := fmt.Errorf("sqlitestore: %w: %w", store.ErrUnavailable, err)
+		failed := classify(err, beforeCommit)
 		if !busy(err) {
 			wr.disconnect(ctx, err)
 			wr.queue.refuse(failed, everyJob)
@@ -154,20 +185,6 @@ func (wr *writer) tryBegin(ctx context.Context) error {
 	}
 	_, err := wr.conn.exec(ctx, "BEGIN IMMEDIATE")
 	return err
-}
-
-// fill applies queued jobs until the group is full or the queue is empty.
-func (wr *writer) fill(ctx context.Context, g *group) error {
-	t := &transaction{conn: wr.conn, at: wr.uptime.at(wr.options.Clock.Now())}
-	for {
-		j := wr.queue.take(g)
-		if j == nil {
-			return nil
-		}
-		if err := j.work.apply(ctx, t); err != nil {
-			return err
-		}
-	}
 }
 
 // rollback leaves the transaction. SQLite has already done so after some errors.
