@@ -148,7 +148,7 @@ func (s *Set) step(ctx context.Context, w *watch, now time.Time) time.Time {
 	}
 	next = earlier(next, s.watchBeats(ctx, w, now))
 	next = earlier(next, s.freeOrphans(ctx, now))
-	return earlier(next, s.removeTaken(ctx, now))
+	return earlier(next, s.sweep(now))
 }
 
 // earlier is the earlier of two times, of which zero is none.

@@ -77,7 +77,7 @@ func (s *Set) close(ctx context.Context) {
 	sessions = append(sessions, s.endSessions(ctx, &r)...) // those that had just been opened
 	s.awaitOrphans(ctx, &r)
 	s.unhandle()
-	s.forgetTaken()
+	s.clean(ctx)
 	s.tasks.wait(ctx)
 	s.halt()
 	r.Running = s.running(sessions)
@@ -204,21 +204,6 @@ func (s *Set) running(sessions []*Session) []string {
 		}
 	}
 	return out
-}
-
-// forgetTaken removes the notes of takeovers, except those that a living holder may not have
-// read yet.
-func (s *Set) forgetTaken() {
-	young := s.clk.Now().Add(takenFor - 2*s.node.Options().AskEvery)
-	s.mu.Lock()
-	notes := s.mu.taken
-	s.mu.taken = nil
-	s.mu.Unlock()
-	for _, t := range notes {
-		if t.due.Before(young) {
-			s.tasks.start(func() { s.removeNoteOf(t.holder, t.note) })
-		}
-	}
 }
 
 func isMissing(err error) bool { return errors.Is(err, ErrNoProfile) }

@@ -102,8 +102,8 @@ func (s *Set) freeOrphan(ctx context.Context, o *orphan) {
 	if err != nil && !errors.Is(err, errStartOver) {
 		s.log.WarnContext(ctx, "record not freed yet", "key", o.key, "err", err)
 	}
-	if step == disownForget && n.Version != 0 {
-		s.removeNoteOf(s.node.ID(), n)
+	if step == disownForget {
+		s.removeNote(n)
 	}
 	s.plan.wake()
 }

@@ -1,9 +1,6 @@
 package profile
 
 import (
-	"context"
-	"time"
-
 	"github.com/shoalworks/shoal/internal/name"
 	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/store"
@@ -36,7 +33,7 @@ func (s *Set) asked(n node.Note) {
 	f := askFacts{age: n.Age, void: s.opts.LoadTimeout, recent: s.mu.recent.has(n.For)}
 	var sess *Session
 	if sl != nil {
-		sess, f.session, f.loading = sl.session, sl.session != nil, sl.load != nil
+		sess, f.session, f.loading = sl.session, sl.session != nil && sl.session.token == n.For, sl.load != nil
 		if f.loading {
 			sl.load.early = &n
 		}
@@ -91,21 +88,7 @@ func (s *Set) accept(n node.Note) {
 }
 
 // removeNote removes a note that was left for this node, in the background.
-func (s *Set) removeNote(n node.Note) {
-	if n.Version == 0 {
-		return
-	}
-	s.tasks.start(func() { s.removeNoteOf(s.node.ID(), n) })
-}
-
-// removeNoteOf removes a note that was left for a node, if it is still that one.
-func (s *Set) removeNoteOf(holder string, n node.Note) {
-	ctx, cancel := s.call()
-	defer cancel()
-	if err := s.node.RemoveNote(ctx, holder, n); err != nil {
-		s.log.DebugContext(ctx, "note not removed", "key", n.Key, "holder", holder, "err", err)
-	}
-}
+func (s *Set) removeNote(n node.Note) { s.discard(s.node.ID(), n) }
 
 // robbed deals with the news that a session was taken over. Only the record decides.
 func (s *Set) robbed(n node.Note) {
@@ -150,20 +133,8 @@ func (s *Set) given(n node.Note) {
 	}
 }
 
-// takenNote is a note by which an old holder learns that its session was taken. It is
-// removed after a while, since the dead read no notes.
-type takenNote struct {
-	holder string
-	note   node.Note
-	due    time.Time
-}
-
-const (
-	takenFor = time.Minute
-	maxTaken = 4096 // older ones are removed early
-)
-
-// tellTaken leaves the note for the old holder and tells it on the bus.
+// tellTaken leaves a note for the old holder, and tells it on the bus. The dead read no
+// notes: it is removed after a while.
 func (s *Set) tellTaken(holder string, n node.Note) {
 	ctx, cancel := s.call()
 	defer cancel()
@@ -175,35 +146,5 @@ func (s *Set) tellTaken(holder string, n node.Note) {
 		s.log.DebugContext(ctx, "takeover not noted", "key", n.Key, "holder", holder, "err", err)
 	}
 	n.Version = v
-	s.mu.Lock()
-	s.mu.taken = append(s.mu.taken, takenNote{holder, n, s.clk.Now().Add(takenFor)})
-	if len(s.mu.taken) > maxTaken {
-		s.mu.taken[0].due = s.clk.Now()
-	}
-	s.mu.Unlock()
-	s.plan.wake()
-}
-
-// removeTaken removes the notes that have stood long enough; the list is in their order.
-func (s *Set) removeTaken(_ context.Context, now time.Time) time.Time {
-	s.mu.Lock()
-	n := 0
-	for n < len(s.mu.taken) && !s.mu.taken[n].due.After(now) {
-		n++
-	}
-	due := s.mu.taken[:n:n]
-	s.mu.taken = s.mu.taken[n:]
-	var next time.Time
-	if len(s.mu.taken) > 0 {
-		next = s.mu.taken[0].due
-	}
-	s.mu.Unlock()
-	if len(due) > 0 {
-		s.tasks.start(func() {
-			for _, t := range due {
-				s.removeNoteOf(t.holder, t.note)
-			}
-		})
-	}
-	return next
+	s.discardAt(holder, n, s.clk.Now().Add(takenFor))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/shoalworks/shoal/clock"
@@ -17,7 +18,6 @@ type load struct {
 	set   *Set
 	slot  *slot
 	key   string
-	token string
 	opts  LoadOptions
 	begun time.Time
 
@@ -25,8 +25,9 @@ type load struct {
 	cancel context.CancelCauseFunc
 	early  *node.Note // an ask that came before the session was there; guarded by the set
 
+	tokens  []string                  // all it has used; changed under the set's lock
 	sent    map[store.Version]arrival // claims that were sent, by the version they put
-	claims  []store.Version           // conditions of claims whose outcome is unknown
+	claims  []openClaim               // claims whose outcome is unknown
 	asks    []*vigil                  // holders that were asked
 	seize   seizure
 	from    string // the last holder that was met
@@ -34,6 +35,13 @@ type load struct {
 	err     error // the last thing that went wrong
 	fails   int
 	clashes int // claims that found another version
+}
+
+// openClaim is a claim with an unknown outcome: it may land for as long as the record stands
+// at the version on which it was conditional.
+type openClaim struct {
+	token string
+	cond  store.Version
 }
 
 // arrival is how a claim came about.
@@ -71,10 +79,10 @@ func (s *Set) load(caller context.Context, key string, o LoadOptions) (*Session,
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	l := &load{
-		set: s, key: key, token: s.node.NewToken(), opts: o, begun: s.clk.Now(),
+		set: s, key: key, opts: o, begun: s.clk.Now(),
 		kick: make(chan struct{}, 1), cancel: cancel, sent: make(map[store.Version]arrival),
 	}
-	l.seize = seizure{set: s, key: key, by: l.token, schema: s.opts.Schema}
+	l.seize = seizure{set: s, key: key, by: s.node.NewToken(), schema: s.opts.Schema}
 	if err := s.reserve(ctx, l); err != nil {
 		return nil, l.reason(caller, err)
 	}
@@ -102,7 +110,7 @@ func (s *Set) reserve(ctx context.Context, l *load) error {
 		sl := s.mu.slots[l.key]
 		if sl == nil {
 			l.slot = &slot{key: l.key, load: l, gone: make(chan struct{})}
-			s.mu.slots[l.key], s.mu.tokens[l.token] = l.slot, l.slot
+			s.mu.slots[l.key] = l.slot
 			s.mu.Unlock()
 			return nil
 		}
@@ -171,9 +179,9 @@ func (l *load) run(ctx context.Context) (*Session, error) {
 		case stepLoaded:
 			return l.open(r)
 		case stepCreate:
-			r, err = l.put(ctx, r, created(l.claimant(), l.set.node.Now()), arrival{how: Created})
+			r, err = l.put(ctx, r, created(l.claim(), l.set.node.Now()), arrival{how: Created})
 		case stepClaim:
-			r, err = l.put(ctx, r, claimed(r.record, l.claimant(), l.set.node.Now()), arrival{how: Free})
+			r, err = l.put(ctx, r, claimed(r.record, l.claim(), l.set.node.Now()), arrival{how: Free})
 		case stepHeld:
 			l.from = r.record.session.node
 			r, err = l.wait(ctx, r)
@@ -203,10 +211,31 @@ func (l *load) foreign(ctx context.Context, r reading) error {
 
 func (l *load) claimant() claimant {
 	return claimant{
-		token: l.token, node: l.set.node.ID(), beating: l.set.node.Beating(),
+		mine: l.tokens, node: l.set.node.ID(), beating: l.set.node.Beating(),
 		schema: l.set.opts.Schema, fresh: l.set.opts.Template,
 	}
 }
+
+// claim is the claimant of one claim, with a token of its own.
+func (l *load) claim() claimant {
+	token := l.newToken()
+	me := l.claimant()
+	me.token = token
+	return me
+}
+
+// newToken is a token that the set knows as this load's.
+func (l *load) newToken() string {
+	token := l.set.node.NewToken()
+	l.set.mu.Lock()
+	defer l.set.mu.Unlock()
+	l.tokens = append(l.tokens, token)
+	l.set.mu.tokens[token] = l.slot
+	return token
+}
+
+// has tells that the record names a session of this load.
+func (l *load) has(r reading) bool { return slices.Contains(l.tokens, r.holder()) }
 
 // read reads the record until it succeeds or the load ends.
 func (l *load) read(ctx context.Context) (reading, error) {
@@ -246,7 +275,7 @@ func (l *load) put(ctx context.Context, from reading, rec record, a arrival) (re
 	case claimLanded:
 		return reading{version: v, record: rec}, nil
 	case claimReadBack:
-		l.claims = append(l.claims, from.version)
+		l.claims = append(l.claims, openClaim{rec.holder(), from.version})
 		l.err = err
 	case claimAgain:
 		if l.clashes++; isConflict(err) && l.clashes%4 != 0 {
@@ -280,9 +309,9 @@ func (l *load) takeOver(ctx context.Context, r reading, evidence node.Evidence, 
 		a.how = Recovered
 	}
 	old := *r.record.session
-	next, err := l.put(ctx, r, taken(rec, l.claimant(), evidence, l.set.node.Now()), a)
-	if err == nil && next.holds(l.token) && old.node != l.set.node.ID() {
-		n := l.set.noteTaken(l.key, l.token, old.token)
+	next, err := l.put(ctx, r, taken(rec, l.claim(), evidence, l.set.node.Now()), a)
+	if err == nil && l.has(next) && old.node != l.set.node.ID() {
+		n := l.set.noteTaken(l.key, next.holder(), old.token)
 		l.set.tasks.start(func() { l.set.tellTaken(old.node, n) })
 	}
 	return next, err

@@ -6,12 +6,13 @@ import (
 
 	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/node"
+	"github.com/shoalworks/shoal/store"
 )
 
 // open makes the session of a record that is this load's: template and schema come in as a
 // commit, in memory.
 func (l *load) open(r reading) (*Session, error) {
-	s := l.set.newSession(l.slot, l.token, r.version, r.record)
+	s := l.set.newSession(l.slot, r.version, r.record)
 	s.loaded = l.loaded(r)
 	data := reconciled(l.set.opts.Template, r.record.data)
 	if !data.Equal(r.record.data) || r.record.schema != l.set.opts.Schema {
@@ -46,6 +47,7 @@ func (s *Set) opened(ctx context.Context, l *load, sess *Session) (*Session, err
 	}
 	l.slot.load, l.slot.session = nil, sess
 	early := l.early
+	l.forgetTokensLocked(sess.token) // the others cannot come to be named any more
 	s.mu.Unlock()
 	s.open.Add(1)
 	s.countLoad(sess)
@@ -108,25 +110,37 @@ func (l *load) giveUp() {
 	l.slot.load = nil // from now on others wait for the key
 	s.mu.Unlock()
 	l.removeAsks()
-	d := disowned{token: l.token, claims: l.claims, until: s.clk.Now().Add(s.opts.LoadTimeout)}
-	for _, v := range l.asks {
-		d.asked = append(d.asked, v.target)
-	}
-	if l.last.holds(l.token) {
-		if err := s.giveBack(l.key, l.last); err == nil {
-			d.claims, d.asked = nil, nil // that write has fenced everything before it
-		} else {
-			d.claims = append(d.claims, l.last.version)
-		}
-	}
-	if len(d.claims)+len(d.asked) > 0 {
-		s.disown(l.key, d, node.Note{})
+	if !l.has(l.last) || s.giveBack(l.key, l.last) != nil {
+		l.disown() // else that write has fenced everything before it
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.mu.tokens, l.token)
+	l.forgetTokensLocked("")
 	delete(s.mu.slots, l.key)
 	close(l.slot.gone)
+}
+
+// disown remembers the tokens that may still come to be named in the record, or are.
+func (l *load) disown() {
+	until := l.set.clk.Now().Add(l.set.opts.LoadTimeout)
+	if l.has(l.last) {
+		l.set.disown(l.key, disowned{token: l.last.holder(), claims: []store.Version{l.last.version}, until: until}, node.Note{})
+	}
+	for _, c := range l.claims {
+		l.set.disown(l.key, disowned{token: c.token, claims: []store.Version{c.cond}, until: until}, node.Note{})
+	}
+	for _, v := range l.asks {
+		l.set.disown(l.key, disowned{token: v.token, asked: []string{v.target}, until: until}, node.Note{})
+	}
+}
+
+// forgetTokensLocked takes all tokens of the load but one out of the set.
+func (l *load) forgetTokensLocked(but string) {
+	for _, token := range l.tokens {
+		if token != but {
+			delete(l.set.mu.tokens, token)
+		}
+	}
 }
 
 // giveBack frees a record that a load took and cannot use. It does not hold up the caller

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"slices"
 	"time"
 
 	"github.com/shoalworks/shoal/doc"
@@ -11,8 +12,14 @@ import (
 // (DESIGN.md 6.2, PROTOCOL.md T4, H7): pure, without I/O, clock or chance.
 
 // claimant is a load: who it is, and what it understands.
+//
+// A token names one session for ever. So a load has a fresh one for each claim that it sends
+// and for each session that it asks for: with one for all of them, a load that was granted a
+// session, lost it before it knew, and took it back would have the same token in two epochs,
+// and an ask for the first would end the second.
 type claimant struct {
-	token   string
+	token   string   // of the session that a claim makes
+	mine    []string // all tokens of the load
 	node    string
 	beating bool      // the node's beats land
 	schema  int       // the newest form of data that the code understands
@@ -42,7 +49,7 @@ func readStep(r reading, me claimant) loadStep {
 		return stepForeign
 	case r.later(), r.record.schema > me.schema:
 		return stepLater
-	case r.record.holds(me.token):
+	case slices.Contains(me.mine, r.record.holder()):
 		return stepLoaded
 	case r.record.session == nil:
 		return stepClaim

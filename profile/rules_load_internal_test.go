@@ -13,7 +13,7 @@ import (
 
 var (
 	ruleTime = time.Date(2026, 8, 11, 12, 0, 0, 0, time.UTC)
-	ruleMe   = claimant{token: "mine", node: "here", beating: true, schema: 2, fresh: doc.MustObject(nil)}
+	ruleMe   = claimant{token: "mine", mine: []string{"before", "mine"}, node: "here", beating: true, schema: 2, fresh: doc.MustObject(nil)}
 )
 
 // stored is a profile that the session with the token holds; empty: free.
@@ -43,6 +43,7 @@ func TestReadStep(t *testing.T) {
 		"free":                    {reading{version: 9, record: storedRecord("", "")}, stepClaim},
 		"erased":                  {reading{version: 9, record: erased}, stepClaim},
 		"mine":                    {reading{version: 9, record: storedRecord("mine", "here")}, stepLoaded},
+		"mine, an earlier claim":  {reading{version: 9, record: storedRecord("before", "here")}, stepLoaded},
 		"another node's":          {reading{version: 9, record: storedRecord("theirs", "there")}, stepHeld},
 		"this node's, unknown":    {reading{version: 9, record: storedRecord("older", "here")}, stepOrphan},
 		"newer schema":            {reading{version: 9, record: newer}, stepLater},

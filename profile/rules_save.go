@@ -61,7 +61,7 @@ func answered(h hold, a attempt, err error) (hold, saveStep) {
 // readBack decides from a read that followed a conflict or an unknown outcome. The record
 // being mine, its version is adopted, and the base is what it holds at least.
 func readBack(h hold, a attempt, r reading) (hold, saveStep) {
-	if r.holds(h.token) {
+	if h.mine(r) {
 		if r.version != h.version {
 			h.finals = nil // they were conditional on versions that are gone
 		}
@@ -78,6 +78,10 @@ func readBack(h hold, a attempt, r reading) (hold, saveStep) {
 	}
 	return h, saveLost
 }
+
+// mine tells that the record names my session. A token is used once; the epoch is compared
+// all the same, because everything hangs on this line.
+func (h hold) mine(r reading) bool { return r.holds(h.token) && r.record.epoch == h.epoch }
 
 // ended tells whether a record that is no longer mine proves that one of my final saves has
 // landed. It does when it carries the version of one, or when nothing was taken over since

@@ -75,6 +75,7 @@ func TestReadBack(t *testing.T) {
 		"mine, an earlier write":  {mine, normal, reading{version: 12, record: own}, saveAgain, 7, 12},
 		"mine, not yet applied":   {mine, normal, reading{version: 10, record: storedRecord("mine", "here")}, saveAgain, 5, 10},
 		"mine, final not applied": {bound, final, reading{version: 10, record: storedRecord("mine", "here")}, saveAgain, 5, 10},
+		"mine, another epoch":     {mine, normal, reading{version: 12, record: func() record { r := own; r.epoch = 5; return r }()}, saveLost, 5, 10},
 		"another's":               {mine, normal, reading{version: 12, record: storedRecord("theirs", "there")}, saveLost, 5, 10},
 		"free":                    {mine, normal, reading{version: 12, record: storedRecord("", "")}, saveLost, 5, 10},
 		"missing":                 {mine, normal, reading{}, saveLost, 5, 10},

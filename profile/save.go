@@ -311,9 +311,9 @@ func (s *Session) verify() {
 	if err != nil {
 		s.mu.write.verified = ""
 	}
-	bound := s.mu.hold.bound()
+	gone := !s.mu.hold.mine(r) && !s.mu.hold.bound()
 	s.mu.Unlock()
-	if err == nil && !r.holds(s.token) && !bound {
+	if err == nil && gone {
 		s.end(Lost)
 	}
 }

@@ -61,9 +61,9 @@ const (
 )
 
 type modelLoad struct {
-	token   string
-	claims  []store.Version
-	asked   []string
+	tokens  []string
+	claims  []openClaim
+	asks    []asker // one for each session asked for
 	last    reading
 	reading bool // last is up to date as far as this load knows
 	bidding bool // it has asked, and polls
@@ -106,6 +106,7 @@ type world struct {
 	commits map[string][]int64 // by session, in order
 	trail   *trail
 	tokens  int
+	begun   int
 	broken  mutant
 }
 
@@ -143,7 +144,26 @@ func (w *world) clone() *world {
 func nodeName(i int) string { return string(rune('A' + i)) }
 
 func (w *world) me(i int) claimant {
-	return claimant{token: w.nodes[i].load.token, node: nodeName(i), beating: true, schema: 1, fresh: doc.Int(0)}
+	return claimant{mine: w.nodes[i].load.tokens, node: nodeName(i), beating: true, schema: 1, fresh: doc.Int(0)}
+}
+
+// claim is load.claim.
+func (w *world) claim(i int) claimant {
+	me := w.me(i)
+	me.token = w.newToken(i)
+	return me
+}
+
+// newToken is load.newToken.
+func (w *world) newToken(i int) string {
+	l := w.nodes[i].load
+	if w.broken == tokenPerLoad && len(l.tokens) > 0 {
+		return l.tokens[0]
+	}
+	w.tokens++
+	token := fmt.Sprintf("t%d", w.tokens)
+	l.tokens = append(slices.Clip(l.tokens), token)
+	return token
 }
 
 var modelTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -172,7 +192,11 @@ func (w *world) key() string {
 	for i := range w.nodes {
 		w.nodes[i].key(&k)
 	}
-	k.asker(w.ask)
+	if w.ask != nil && !w.knownToken(w.ask.target) {
+		k.num(0) // nobody will ever have that token again
+	} else {
+		k.asker(w.ask)
+	}
 	return string(k.out)
 }
 
@@ -181,14 +205,19 @@ func (n *modelNode) key(k *keyer) {
 	k.flags(n.crashed, n.freeing, n.lookedAt, n.load != nil, n.session != nil)
 	k.version(n.looked)
 	if l := n.load; l != nil {
-		k.text(l.token)
-		k.versions(l.claims)
-		k.texts(l.asked)
+		k.texts(l.tokens)
+		for _, c := range l.claims {
+			k.token(c.token)
+			k.version(c.cond)
+		}
+		for _, a := range l.asks {
+			k.asker(&a)
+		}
 		k.reading(l.last)
 		k.flags(l.reading)
 	}
 	if s := n.session; s != nil {
-		k.text(s.hold.token)
+		k.token(s.hold.token)
 		k.reading(reading{version: s.hold.version, record: s.rec})
 		k.num(s.hold.base)
 		k.versions(s.hold.finals)
@@ -198,17 +227,31 @@ func (n *modelNode) key(k *keyer) {
 		k.reading(reading{version: s.attempt.version, record: s.sentRec})
 	}
 	for _, d := range n.disowned {
-		k.text(d.token)
+		k.token(d.token)
 		k.versions(d.claims)
 		k.texts(d.asked)
 	}
 }
 
-// keyer writes a state down. Versions are numbered in the order in which it meets them, so
-// that states which differ in them alone are one.
+// keyer writes a state down. Versions and tokens are numbered in the order in which it meets
+// them, so that states which differ in them alone are one.
 type keyer struct {
-	out   []byte
-	known []store.Version
+	out    []byte
+	known  []store.Version
+	tokens []string
+}
+
+func (k *keyer) token(s string) {
+	if s == "" {
+		k.num(0)
+		return
+	}
+	i := slices.Index(k.tokens, s)
+	if i < 0 {
+		i = len(k.tokens)
+		k.tokens = append(k.tokens, s)
+	}
+	k.num(uint64(i + 1))
 }
 
 func (k *keyer) version(v store.Version) {
@@ -234,7 +277,7 @@ func (k *keyer) text(s string) {
 func (k *keyer) texts(list []string) {
 	k.num(uint64(len(list)))
 	for _, s := range list {
-		k.text(s)
+		k.token(s)
 	}
 }
 
@@ -257,11 +300,11 @@ func (k *keyer) flags(list ...bool) {
 
 func (k *keyer) asker(a *asker) {
 	if a == nil {
-		k.text("")
+		k.num(0)
 		return
 	}
-	k.text(a.token)
-	k.text(a.target)
+	k.token(a.token)
+	k.token(a.target)
 }
 
 func (k *keyer) reading(r reading) {
@@ -269,9 +312,9 @@ func (k *keyer) reading(r reading) {
 	k.num(r.record.epoch)
 	k.num(r.record.revision)
 	k.num(uint64(mask(r.record.data)))
-	k.text(r.record.holder())
+	k.token(r.record.holder())
 	if t := r.record.tookFrom; t != nil {
-		k.text(t.token)
+		k.token(t.token)
 		k.num(t.epoch)
 	}
 }
@@ -400,6 +443,7 @@ const (
 	conflictLost        // a conflict is taken for the end of the session
 	unfreezes           // a refused final save un-freezes although an earlier one may land
 	staleVersion        // a takeover claims on whatever version there is now
+	tokenPerLoad        // one token for all that a load claims and asks for
 	acksUnknown         // a lost answer is taken for a landed save
 )
 
@@ -498,11 +542,11 @@ func (w *world) nodeSteps(i int, add func(string, func(*world) error)) {
 	if w.left.crashes > 0 && (n.load != nil || n.session != nil || len(n.disowned) > 0) {
 		add(name+" crashes", func(w *world) error { return w.crash(i) })
 	}
-	if n.load == nil && n.session == nil && w.left.loads > 0 && (w.tokens > 0 || i == 0) { // A is the first
+	if n.load == nil && n.session == nil && w.left.loads > 0 && (w.begun > 0 || i == 0) { // A is the first
 		add(name+" loads", func(w *world) error {
 			w.left.loads--
-			w.tokens++
-			w.nodes[i].load = &modelLoad{token: fmt.Sprintf("t%d", w.tokens)}
+			w.begun++
+			w.nodes[i].load = &modelLoad{}
 			w.get(i, forLoad)
 			return nil
 		})
@@ -539,10 +583,16 @@ func (w *world) nodeSteps(i int, add func(string, func(*world) error)) {
 	}
 }
 
+// knownToken tells that somebody, or the record, or a call still has the token.
+func (w *world) knownToken(token string) bool {
+	return w.now.holder() == token || w.knows(0, token) || w.knows(1, token) ||
+		slices.ContainsFunc(w.calls, func(c modelCall) bool { return c.rec.holder() == token || c.seen.holder() == token })
+}
+
 // knows tells that the token is a session, a load or a disowned token of the node.
 func (w *world) knows(i int, token string) bool {
 	n := &w.nodes[i]
-	return n.load != nil && n.load.token == token || n.session != nil && n.session.hold.token == token ||
+	return n.load != nil && slices.Contains(n.load.tokens, token) || n.session != nil && n.session.hold.token == token ||
 		slices.ContainsFunc(n.disowned, func(d disowned) bool { return d.token == token })
 }
 
@@ -564,11 +614,12 @@ func (w *world) waitSteps(i int, add func(string, func(*world) error)) {
 	l, name := w.nodes[i].load, nodeName(i)
 	holder := l.last.record.session
 	other := int(holder.node[0] - 'A')
-	if !slices.Contains(l.asked, holder.token) {
+	if !slices.ContainsFunc(l.asks, func(a asker) bool { return a.target == holder.token }) {
 		add(name+" asks for "+holder.token, func(w *world) error {
 			l := w.nodes[i].load
-			l.asked = append(slices.Clip(l.asked), holder.token)
-			w.ask = &asker{token: l.token, node: name, target: holder.token}
+			a := asker{token: w.newToken(i), node: name, target: holder.token}
+			l.asks = append(slices.Clip(l.asks), a)
+			w.ask = &a
 			return nil
 		})
 	}
@@ -600,7 +651,7 @@ func (w *world) takeOver(i int, evidence node.Evidence) {
 	if w.broken == staleVersion {
 		cond = w.now.version
 	}
-	w.put(i, forLoad, taken(l.last.record, w.me(i), evidence, modelTime), cond)
+	w.put(i, forLoad, taken(l.last.record, w.claim(i), evidence, modelTime), cond)
 	l.reading = false
 }
 
@@ -611,20 +662,24 @@ func (w *world) giveUp(i int) {
 	n.load = nil
 	for j := range w.calls {
 		if c := &w.calls[j]; c.node == i && c.purpose == forLoad && c.put && c.state != callLate {
-			l.claims = append(slices.Clip(l.claims), c.cond)
+			l.claims = append(slices.Clip(l.claims), openClaim{c.rec.holder(), c.cond})
 			if c.state == callSent {
 				c.state = callLate
 			}
 		}
 	}
 	w.calls = slices.DeleteFunc(w.calls, func(c modelCall) bool { return c.node == i && c.purpose == forLoad && c.state != callLate })
-	if w.ask != nil && w.ask.token == l.token {
-		w.ask = nil
+	if w.broken == noDisown {
+		return
 	}
-	if len(l.claims)+len(l.asked) > 0 && w.broken != noDisown {
-		n.disowned = append(n.disowned, disowned{token: l.token, claims: l.claims, asked: l.asked, until: modelTime.Add(time.Hour)})
-		n.lookedAt = false
+	until := modelTime.Add(time.Hour)
+	for _, c := range l.claims {
+		n.disowned = append(n.disowned, disowned{token: c.token, claims: []store.Version{c.cond}, until: until})
 	}
+	for _, a := range l.asks {
+		n.disowned = append(n.disowned, disowned{token: a.token, asked: []string{a.target}, until: until})
+	}
+	n.lookedAt = false
 }
 
 func (w *world) sessionSteps(i int, add func(string, func(*world) error)) {
@@ -713,7 +768,7 @@ func (w *world) answerLoad(c modelCall) error {
 		case claimLanded:
 			return w.open(c.node, reading{version: c.version, record: c.rec})
 		case claimReadBack:
-			l.claims = append(slices.Clip(l.claims), c.cond)
+			l.claims = append(slices.Clip(l.claims), openClaim{c.rec.holder(), c.cond})
 		case claimAgain:
 		}
 		w.get(c.node, forLoad)
@@ -726,9 +781,9 @@ func (w *world) answerLoad(c modelCall) error {
 	l.last = c.seen
 	switch readStep(c.seen, w.me(c.node)) {
 	case stepCreate:
-		w.put(c.node, forLoad, created(w.me(c.node), modelTime), 0)
+		w.put(c.node, forLoad, created(w.claim(c.node), modelTime), 0)
 	case stepClaim:
-		w.put(c.node, forLoad, claimed(c.seen.record, w.me(c.node), modelTime), c.seen.version)
+		w.put(c.node, forLoad, claimed(c.seen.record, w.claim(c.node), modelTime), c.seen.version)
 	case stepLoaded:
 		return w.open(c.node, c.seen)
 	case stepHeld:
@@ -743,10 +798,7 @@ func (w *world) answerLoad(c modelCall) error {
 
 func (w *world) open(i int, r reading) error {
 	n := &w.nodes[i]
-	token := n.load.token
-	if w.ask != nil && w.ask.token == token {
-		w.ask = nil
-	}
+	token := r.holder()
 	n.load = nil
 	n.session = &modelSession{
 		hold: hold{token: token, epoch: r.record.epoch, version: r.version, base: r.record.revision},
@@ -776,13 +828,14 @@ func (w *world) answerSession(c modelCall) error {
 		return nil
 	} else if s.attempt.version == 0 { // Session.verify
 		s.busy = false
-		if !c.seen.holds(s.hold.token) && !s.hold.bound() {
+		if !s.hold.mine(c.seen) && !s.hold.bound() {
 			n.session = nil
-		} else if c.seen.holds(s.hold.token) {
-			s.hold.version, s.rec = c.seen.version, c.seen.record
 		}
 		return nil
 	} else {
+		if w.broken == tokenPerLoad && c.seen.holds(s.hold.token) {
+			s.hold.epoch = c.seen.record.epoch // the token alone decides
+		}
 		s.hold, next = readBack(s.hold, s.attempt, c.seen)
 		if next == saveAgain || next == saveDone && !s.attempt.final {
 			s.rec = c.seen.record
@@ -818,40 +871,41 @@ func (w *world) landedSave(i int) error {
 	return w.checkState()
 }
 
-// answerFree is Set.freeOrphan.
+// answerFree is Set.freeOrphan, for all disowned tokens of the node at once.
 func (w *world) answerFree(c modelCall) error {
 	n := &w.nodes[c.node]
-	d := n.disowned[0]
-	if c.put {
-		n.freeing = false
-		if c.err == nil {
-			n.disowned = n.disowned[1:]
+	if c.put || c.err != nil {
+		n.freeing, n.lookedAt = false, false // look again
+		return nil
+	}
+	var kept []disowned
+	free := false
+	for _, d := range n.disowned {
+		switch disownStepOf(d, c.seen, modelTime) {
+		case disownFree:
+			free = true
+			kept = append(kept, d)
+		case disownKeep:
+			kept = append(kept, d)
+		case disownForget:
 		}
-		n.lookedAt = false
-		return nil
 	}
-	if c.err != nil {
-		n.freeing, n.lookedAt = false, false
-		return nil
-	}
-	switch disownStepOf(d, c.seen, modelTime) {
-	case disownFree:
+	n.disowned = kept
+	if free {
 		w.put(c.node, forOrphan, freed(c.seen.record, node.EvidenceOrphan, modelTime), c.seen.version)
-	case disownForget:
-		n.freeing, n.lookedAt = false, false
-		n.disowned = n.disowned[1:]
-	case disownKeep:
-		n.freeing = false
+		return nil
 	}
+	n.freeing = false
 	return nil
 }
 
 func TestSearch(t *testing.T) {
 	for name, b := range map[string]bounds{
 		"lost answer, hand-over":  {loads: 2, commits: 2, faults: 1, refusals: 1},
-		"wrong verdict, crash":    {loads: 2, commits: 2, faults: 1, verdicts: 1, crashes: 1},
+		"wrong verdict, crash":    {loads: 2, commits: 1, faults: 1, verdicts: 1, crashes: 1},
+		"two wrong verdicts":      {loads: 3, commits: 1, verdicts: 2},
 		"given up":                {loads: 2, commits: 1, faults: 1, quits: 1},
-		"given up, three loads":   {loads: 3, commits: 1, quits: 1},
+		"given up, three loads":   {loads: 3, quits: 1},
 		"given up, release":       {loads: 2, commits: 1, quits: 1, releases: 1},
 		"two faults, one session": {loads: 1, commits: 2, faults: 2, refusals: 1, releases: 1, quits: 1},
 		"two faults, two loads":   {loads: 2, commits: 1, faults: 2},
@@ -876,6 +930,7 @@ func TestSearchFindsBrokenRules(t *testing.T) {
 		"conflict lost":  {conflictLost, bounds{loads: 1, commits: 1, faults: 1}},
 		"unfreezes":      {unfreezes, bounds{loads: 1, commits: 2, faults: 1, refusals: 1, releases: 1}},
 		"stale version":  {staleVersion, bounds{loads: 2, commits: 2, verdicts: 1}},
+		"token per load": {tokenPerLoad, bounds{loads: 3, commits: 2, verdicts: 2}},
 		"acks a unknown": {acksUnknown, bounds{loads: 1, commits: 1, faults: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -137,8 +137,9 @@ func (s *Session) Reason() Reason {
 	return s.mu.reason
 }
 
-// newSession makes the session of a record that names its token. It is not in its slot yet.
-func (s *Set) newSession(sl *slot, token string, version store.Version, rec record) *Session {
+// newSession makes the session that a record names. It is not in its slot yet.
+func (s *Set) newSession(sl *slot, version store.Version, rec record) *Session {
+	token := rec.holder()
 	sess := &Session{
 		set: s, slot: sl, key: sl.key, token: token, epoch: rec.epoch, created: rec.created,
 		done: make(chan struct{}),

@@ -46,7 +46,7 @@ type Set struct {
 		tokens   map[string]*slot // the same by session token
 		recent   recent
 		disowned map[string]*orphan
-		taken    []takenNote
+		litter   []litter
 	}
 }
 

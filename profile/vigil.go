@@ -15,7 +15,8 @@ import (
 // vigil is a load's wait for one session of another node: its ask, and what it has seen.
 type vigil struct {
 	load   *load
-	target string // token of the session
+	token  string // of the session that is asked for
+	target string // token of the session that stands in the way
 	holder string // its node
 	begun  time.Time
 
@@ -51,7 +52,7 @@ func (l *load) vigilFor(r reading) *vigil {
 			return v
 		}
 	}
-	v := &vigil{load: l, target: r.holder(), holder: r.record.session.node, begun: l.set.clk.Now()}
+	v := &vigil{load: l, token: l.newToken(), target: r.holder(), holder: r.record.session.node, begun: l.set.clk.Now()}
 	l.asks = append(l.asks, v)
 	return v
 }
@@ -86,7 +87,7 @@ func (l *load) wait(ctx context.Context, r reading) (reading, error) {
 		next, ok := v.look(ctx, r)
 		switch {
 		case !ok:
-		case next.holds(l.token) && v.note == noteOther:
+		case l.has(next) && v.note == noteOther:
 			return next, v.passOn(next)
 		case next.holder() != v.target:
 			return next, nil
@@ -124,7 +125,7 @@ func (v *vigil) facts(r reading) waitFacts {
 		f.waited = now.Sub(v.landed)
 	}
 	if a, ok := r.record.asked(v.target); ok && v.inRecord != 0 {
-		f.bidden = a.token != v.load.token
+		f.bidden = a.token != v.token
 	}
 	if !v.latest.At.IsZero() {
 		f.verdict, f.evidence = node.Judge(node.Held{Beating: beating, Age: r.age}, v.first, v.latest, v.load.set.node.Rules())
@@ -135,7 +136,7 @@ func (v *vigil) facts(r reading) waitFacts {
 func (v *vigil) noteFor() node.Note {
 	return node.Note{
 		Kind: node.NoteAsk, Set: v.load.set.name, Key: v.load.key,
-		Token: v.load.token, Node: v.load.set.node.ID(), For: v.target,
+		Token: v.token, Node: v.load.set.node.ID(), For: v.target,
 	}
 }
 
@@ -178,11 +179,11 @@ func (v *vigil) arrive() {
 // next save.
 func (v *vigil) askInRecord(r reading) {
 	s := v.load.set
-	if a, ok := r.record.asked(v.target); ok && a.token == v.load.token {
+	if a, ok := r.record.asked(v.target); ok && a.token == v.token {
 		return
 	}
 	version := s.node.NewVersion()
-	rec := withAsk(r.record, asker{token: v.load.token, node: s.node.ID(), target: v.target})
+	rec := withAsk(r.record, asker{token: v.token, node: s.node.ID(), target: v.target})
 	if err := s.put(v.load.key, rec, r.version, version); err != nil {
 		return // the next round reads what came of it
 	}
@@ -326,7 +327,7 @@ func (s *sighting) readNote(ctx context.Context, v *vigil) {
 	if err != nil {
 		return // somebody else's: the ask goes over it
 	}
-	s.note, s.version = noteStateOf(n, v.target, v.load.token), n.Version
+	s.note, s.version = noteStateOf(n, v.target, v.token), n.Version
 	s.rival = asker{token: n.Token, node: n.Node, target: n.For}
 }
 
@@ -354,7 +355,7 @@ func (v *vigil) passOn(r reading) error {
 	err := s.put(l.key, rec, r.version, version)
 	if err == nil {
 		l.last = reading{version: version, record: rec}
-		s.tasks.start(func() { s.tellGrantee(l.key, rec.session, l.token) })
+		s.tasks.start(func() { s.tellGrantee(l.key, rec.session, r.holder()) })
 		return ErrOutbid
 	}
 	return errors.Join(ErrOutbid, err)
@@ -369,7 +370,7 @@ func (v *vigil) withdraw() {
 	rec, at := v.withAsk, v.inRecord
 	v.inRecord = 0
 	if n.Version != 0 && v.note != noteOther {
-		s.tasks.start(func() { s.removeNoteOf(v.holder, n) })
+		s.discard(v.holder, n)
 	}
 	if at != 0 {
 		s.tasks.start(func() {
