@@ -224,8 +224,8 @@ func (s *Session) readBack(a attempt, because error) (saveStep, error) {
 	s.mu.Lock()
 	h, step := readBack(s.mu.hold, a, r)
 	s.mu.hold = h
-	if step == saveAgain || step == saveDone && !a.final {
-		s.mu.rec = r.record
+	if step == saveAgain {
+		s.mu.rec = r.record // what was written is taken in by landed
 	}
 	s.mu.Unlock()
 	if ask, ok := r.record.asked(s.token); ok && step == saveAgain && r.age <= s.set.opts.LoadTimeout {
