@@ -56,6 +56,8 @@ type call struct {
 	left     bool // it has left its process
 	answered bool
 	vanished bool            // its process crashed, and nothing of it arrives any more
+	pending  int             // units that must have their effect before the answer
+	due      bool            // the answer waits for them
 	released chan struct{}   // closed when answered
 	errs     []error         // of the units, as far as they were applied
 	answer   []error         // what the caller gets
@@ -133,6 +135,9 @@ func (c *call) leave() bool {
 	}
 	for i, u := range c.fate.units {
 		if u.apply {
+			if u.effect <= c.fate.took && !c.fate.hang {
+				c.pending++
+			}
 			w.schedule(w.now()+u.effect, nil, fold(c.name, 2+uint64(i)), func() bool { return c.land(i) })
 		}
 	}
@@ -147,6 +152,9 @@ func (c *call) leave() bool {
 // land is the second step: a unit has its effect.
 func (c *call) land(i int) bool {
 	w := c.p.w
+	if c.pending--; c.pending == 0 && c.due {
+		w.schedule(w.now(), c.p, fold(c.name, 0), c.respond)
+	}
 	if c.vanished || c.answered && !c.op.writes() {
 		return false
 	}
@@ -193,6 +201,10 @@ func (c *call) words(i int, err error) string {
 func (c *call) respond() bool {
 	w, part := c.p.w, c.p.w.part(c.part)
 	if c.answered {
+		return false
+	}
+	if c.pending > 0 && !c.fate.hang { // effect and answer fall on one moment
+		c.due = true
 		return false
 	}
 	if c.p.Cut[part] && !c.fate.refuse && !c.fate.hang {

@@ -36,6 +36,10 @@ func (f *Fleet) finale() {
 		f.orphans()
 	}
 	f.audit(auditor)
+	rest := f.rng.chance(0.5)
+	if rest {
+		f.Script.Sleep(10 * time.Second) // notes are read every second, and removed
+	}
 	var closing []<-chan struct{}
 	for _, s := range f.servers {
 		if s.Up() {
@@ -47,7 +51,7 @@ func (f *Fleet) finale() {
 	}
 	f.Script.Sleep(f.Settings.LoadTimeout)
 	if f.Lib.Exact() {
-		f.leftovers()
+		f.leftovers(rest)
 	}
 }
 
@@ -56,11 +60,12 @@ func (f *Fleet) audit(auditor *Server) {
 	visits := make([]*Visit, len(f.keys))
 	limits := make([]time.Duration, len(f.keys))
 	for i, key := range f.keys {
+		policy := Policy(f.rng.below(3))
 		limits[i] = f.Settings.DeadAfter + 5*time.Second
 		if f.Ledger.leased(key) {
 			limits[i] += f.Settings.Lease
+			policy = PolicyWait // under Fail it is refused, as long as the lease holds
 		}
-		policy := Policy(f.rng.below(3))
 		visits[i] = f.Join(auditor, key, Plan{Every: -1, How: How{Policy: policy, Wait: 15 * time.Minute}})
 		visits[i].audit = true
 	}
@@ -115,8 +120,9 @@ func (l *Ledger) named(key string) (epoch uint64, id string) {
 }
 
 // leftovers looks at what is left of the fast store at rest. What concerns only servers that
-// have crashed may stay; anything else is a leak.
-func (f *Fleet) leftovers() {
+// have crashed may stay; anything else is a leak. rested tells that the servers had the time
+// to read their notes before they closed.
+func (f *Fleet) leftovers(rested bool) {
 	crashed := make(map[string]bool)
 	for _, s := range f.servers {
 		if s.Host != nil && !s.closed {
@@ -135,8 +141,11 @@ func (f *Fleet) leftovers() {
 		owner, _, _ := strings.Cut(key[strings.Index(key, "/")+1:], "/")
 		switch {
 		case strings.HasPrefix(key, beatPrefix) && crashed[owner]:
-		case strings.HasPrefix(key, notePrefix) && crashed[owner]:
+		case strings.HasPrefix(key, beatPrefix):
+			// A server that closes while a beat is on its way does not remove the beat.
 			f.leaks++
+		case strings.HasPrefix(key, notePrefix) && (crashed[owner] || !rested):
+			f.leaks++ // its reader is dead, or has closed within the second
 		default:
 			f.Ledger.Violated("left behind", key+" "+value)
 		}

@@ -37,7 +37,8 @@ type Ledger struct {
 	beat  time.Duration
 	// tolerance is how far the landing of a call is from its sending and answer at most.
 	tolerance time.Duration
-	onSeal    func() // called when a journal has been sealed; nil: nobody wants to know
+	say       func(format string, args ...any) // into the trace
+	onSeal    func()                           // called when a journal has been sealed; nil: nobody wants to know
 
 	mu struct {
 		sync.Mutex
@@ -96,7 +97,7 @@ type point struct {
 
 // NewLedger makes a ledger. exact says that the library stores the records of PROTOCOL.md.
 func NewLedger(now func() time.Duration, exact bool, s Settings) *Ledger {
-	l := &Ledger{now: now, exact: exact, beat: s.Beat, tolerance: 300 * time.Millisecond}
+	l := &Ledger{say: func(string, ...any) {}, now: now, exact: exact, beat: s.Beat, tolerance: 300 * time.Millisecond}
 	l.mu.pages = make(map[string]*page)
 	l.mu.hosts = make(map[string]*hostEntry)
 	l.mu.looks = make(map[lookKey][]look)
@@ -307,7 +308,7 @@ func (l *Ledger) Ended(t *tenure, end End, left bool) {
 		}
 	case Lost:
 		l.mu.events["lost"]++
-		if t.taken > 0 {
+		if t.taken > 0 && !t.proc.troubled() {
 			l.mu.learned = max(l.mu.learned, t.ended-max(t.taken, t.proc.cleared))
 		}
 	case Living:

@@ -79,6 +79,9 @@ func (p *Process) Random() uint64 {
 	return fold(fold(fold(p.w.seed, p.hash), uint64(now)), p.draws.n)
 }
 
+// troubled tells that it cannot hear of everything: it is paused or cut off.
+func (p *Process) troubled() bool { return p.paused || p.Cut != [parts]bool{} }
+
 // Gone tells that the process has crashed or ended.
 func (p *Process) Gone() bool { return p.gone.Load() }
 

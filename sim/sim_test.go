@@ -1,12 +1,24 @@
 package sim_test
 
 import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
 	"github.com/shoalworks/shoal/sim"
 )
 
+// defaultSeeds keeps a plain `go test` short.
+const defaultSeeds = 2
+
+// sampled is of how many runs one is done twice, to compare the traces.
+const sampled = 10
+
+// play runs one seed in a bubble of its own.
 func play(t *testing.T, o sim.Options) (score sim.Score, w *sim.World) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
@@ -16,14 +28,138 @@ func play(t *testing.T, o sim.Options) (score sim.Score, w *sim.World) {
 	return score, w
 }
 
-func TestSim(t *testing.T) {
-	for _, s := range sim.Scenarios() {
-		for _, apart := range []bool{false, true} {
-			score, _ := play(t, sim.Options{Scenario: s, WorldOptions: sim.WorldOptions{Seed: 1, Apart: apart}})
-			t.Logf("%-16s apart %-5v steps %7d slow %v lost %d failed %d/%d out %d stale %v learned %v twins %d leaks %d", s.Name, apart, score.Steps, score.SlowOpen, score.StepsLost, score.Failed, score.Opens, score.Outbid, score.StaleOwner, score.Learned, score.Tally.Twins, score.Leaks)
-			for _, v := range score.Violations {
-				t.Errorf("  %v", v)
+// settings are what the environment asks for.
+type settings struct {
+	seeds  []uint64
+	only   bool // one seed, to look at
+	trace  bool
+	rivals bool
+}
+
+func fromEnvironment(t *testing.T) settings {
+	t.Helper()
+	s := settings{trace: os.Getenv("SHOAL_SIM_TRACE") != "", rivals: os.Getenv("SHOAL_SIM_RIVALS") != ""}
+	if text := os.Getenv("SHOAL_SIM_SEED"); text != "" {
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatalf("SHOAL_SIM_SEED: %v", err)
+		}
+		s.seeds, s.only = []uint64{seed}, true
+		return s
+	}
+	n := defaultSeeds
+	if text := os.Getenv("SHOAL_SIM_SEEDS"); text != "" {
+		var err error
+		if n, err = strconv.Atoi(text); err != nil || n < 1 {
+			t.Fatalf("SHOAL_SIM_SEEDS: a number of at least 1 expected, got %q", text)
+		}
+	}
+	for i := range n {
+		s.seeds = append(s.seeds, uint64(i))
+	}
+	return s
+}
+
+func storesName(apart bool) string {
+	if apart {
+		return "two"
+	}
+	return "one"
+}
+
+// series plays one scenario with all seeds and answers the row of the table.
+func series(t *testing.T, env settings, o sim.Options) sim.Line {
+	t.Helper()
+	line := sim.Line{Library: o.Library.Name(), Scenario: o.Scenario.Name, Stores: storesName(o.Apart)}
+	failures := 0
+	for i, seed := range env.seeds {
+		o.Seed, o.Trace = seed, env.trace && env.only
+		score, world := guarded(t, o)
+		if failures < 5 && o.Library.Exact() && len(score.Violations) > 0 {
+			failures++
+			report(t, o, score)
+		}
+		if o.Trace {
+			t.Logf("the run:\n%s", strings.Join(world.Words(), "\n"))
+		}
+		if i%sampled == sampled/2 || env.only {
+			if again, _ := guarded(t, o); again.Hash != score.Hash {
+				t.Errorf("%s: run twice, the traces differ: %x and %x", reproduce(t, o), score.Hash, again.Hash)
 			}
+		}
+		line.Score.Add(&score)
+	}
+	return line
+}
+
+// guarded is play that names the seed of a run in which goroutines are stuck.
+func guarded(t *testing.T, o sim.Options) (sim.Score, *sim.World) {
+	t.Helper()
+	defer func() {
+		if p := recover(); p != nil {
+			t.Fatalf("%s: %v", reproduce(t, o), p)
+		}
+	}()
+	return play(t, o)
+}
+
+func reproduce(t *testing.T, o sim.Options) string {
+	t.Helper()
+	return fmt.Sprintf("SHOAL_SIM_SEED=%d go test ./sim -run '%s'", o.Seed, t.Name())
+}
+
+func report(t *testing.T, o sim.Options, score sim.Score) {
+	t.Helper()
+	t.Errorf("%s\n\t%v", reproduce(t, o), score.Violations[0])
+	for _, v := range score.Violations[1:min(4, len(score.Violations))] {
+		t.Logf("\t%v", v)
+	}
+}
+
+// required is what a set of runs must have met, or it has proven little.
+func required() []string {
+	return []string{"takeover", "unknown outcome", "outbid", "lost", "fallback", "grant", "memory lost", "clock step", "pause", "poison", "foreign value"}
+}
+
+func TestSim(t *testing.T) {
+	env := fromEnvironment(t)
+	var mu sync.Mutex
+	var lines []sim.Line
+	libraries := []sim.Library{sim.Ours{}}
+	if env.rivals {
+		libraries = append(libraries, sim.Rivals()...)
+	}
+	t.Run("of", func(t *testing.T) {
+		for _, library := range libraries {
+			for _, s := range sim.Scenarios() {
+				for _, apart := range []bool{false, true} {
+					if apart && !library.Exact() {
+						continue // the rivals have one store
+					}
+					t.Run(library.Name()+"/"+s.Name+"/"+storesName(apart), func(t *testing.T) {
+						t.Parallel()
+						line := series(t, env, sim.Options{Library: library, Scenario: s, WorldOptions: sim.WorldOptions{Apart: apart}})
+						mu.Lock()
+						defer mu.Unlock()
+						lines = append(lines, line)
+					})
+				}
+			}
+		}
+	})
+	sim.Sort(lines)
+	t.Logf("\n%s", sim.Table(lines))
+	var total sim.Score
+	for _, l := range lines {
+		total.Add(&l.Score)
+	}
+	t.Logf("%d runs, %d steps, met: %v", total.Runs, total.Steps, total.Events)
+	if len(lines) < 2*len(sim.Scenarios()) || env.only {
+		return // a part of them
+	}
+	for _, event := range required() {
+		if total.Events[event] == 0 {
+			t.Errorf("no run has met: %s", event)
 		}
 	}
 }

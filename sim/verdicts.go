@@ -41,6 +41,7 @@ func (l *Ledger) judgedLocked(p *Process, before, next *recordForm) {
 	holder := l.hostLocked(before.Session.Node)
 	if holder.proc != nil && !holder.proc.Gone() && !holder.closed {
 		l.mu.wrong++
+		l.say("wrong verdict: %s judges %s dead by %s", p.Name, holder.proc.Name, evidence)
 	}
 	if !l.mayJudgeLocked(p, next.Session.Node, before.Session.Node) {
 		l.violatedLocked("verdict", "%s judges %s dead by %s, and may not judge", p.Name, before.Session.Node, evidence)

@@ -1,0 +1,4 @@
+package sim
+
+// Rivals are libraries written here from the published rules of others.
+func Rivals() []Library { return nil }
