@@ -15,16 +15,24 @@ func firstError(errs ...error) error {
 
 // checkText refuses what is empty, too long, or not printable ASCII without space.
 func checkText(field, s string, limit int) error {
-	if s == "" {
-		return &InvalidError{Field: field, Problem: "is empty"}
-	}
-	if len(s) > limit {
-		return &InvalidError{Field: field, Problem: fmt.Sprintf("at most %d bytes, got %d", limit, len(s))}
-	}
-	if i := unprintable(s); i >= 0 {
-		return &InvalidError{Field: field, Problem: fmt.Sprintf("printable ASCII without space expected, got byte 0x%02x at %d", s[i], i)}
+	if problem := textProblem(s, limit); problem != "" {
+		return &InvalidError{Field: field, Problem: problem}
 	}
 	return nil
+}
+
+// textProblem is what checkText says, empty when nothing is wrong.
+func textProblem(s string, limit int) string {
+	if s == "" {
+		return "is empty"
+	}
+	if len(s) > limit {
+		return fmt.Sprintf("at most %d bytes, got %d", limit, len(s))
+	}
+	if i := unprintable(s); i >= 0 {
+		return fmt.Sprintf("printable ASCII without space expected, got byte 0x%02x at %d", s[i], i)
+	}
+	return ""
 }
 
 // fine tells that checkText has nothing to say, without naming a field: the fast path of lists.
@@ -130,7 +138,7 @@ func claimKeys(i int, tx Tx, seen map[string]struct{}) error {
 // problem tells what is wrong with the write by itself; large when it is only too big.
 func (w Write) problem() (problem string, large bool) {
 	if !fine(w.Key, MaxKey) {
-		return checkText("key", w.Key, MaxKey).Error(), false
+		return "key: " + textProblem(w.Key, MaxKey), false
 	}
 	switch w.Op {
 	case Put:
@@ -156,6 +164,13 @@ func (w Write) problem() (problem string, large bool) {
 }
 
 func checkBoard(name string) error { return checkText("board", name, MaxBoardName) }
+
+func checkListing(prefix, after string) error {
+	if len(prefix) > MaxBoardName || len(after) > MaxBoardName {
+		return &InvalidError{Field: "prefix", Problem: fmt.Sprintf("a prefix and a name of at most %d bytes expected", MaxBoardName)}
+	}
+	return nil
+}
 
 func checkSpec(s BoardSpec) error {
 	if s.Order != Ascending && s.Order != Descending {
@@ -205,6 +220,9 @@ func checkBatch(b Batch) error {
 		keys[i] = e.Key
 		if !fine(e.Key, MaxEntryKey) {
 			return checkEntryKey(fmt.Sprintf("entries[%d].key", i), e.Key)
+		}
+		if e.Stamp.Epoch > versionMask || e.Stamp.Revision > versionMask {
+			return &InvalidError{Field: fmt.Sprintf("entries[%d].stamp", i), Problem: "epoch and revision of 63 bits expected"}
 		}
 		if len(e.Meta) > MaxMeta {
 			return &InvalidError{Field: fmt.Sprintf("entries[%d].meta", i), Problem: fmt.Sprintf("at most %d bytes, got %d", MaxMeta, len(e.Meta)), Large: true}

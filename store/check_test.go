@@ -402,6 +402,7 @@ func TestMalformedBatchIsRefused(t *testing.T) {
 		refused{"a number of 64 bits", merge(func(b *store.Batch) { b.N = 1 << 63 }), store.ErrInvalid, "n"},
 		refused{"a number for nothing", merge(func(b *store.Batch) { b.N, b.Entries = 0, nil }), store.ErrInvalid, "n"},
 		refused{"a key twice", merge(func(b *store.Batch) { b.Entries[1].Key = "a" }), store.ErrInvalid, "entries[1].key"},
+		refused{"a stamp of 64 bits", merge(func(b *store.Batch) { b.Entries[1].Stamp.Epoch = 1 << 63 }), store.ErrInvalid, "entries[1].stamp"},
 		refused{"large metadata", merge(func(b *store.Batch) { b.Entries[1].Meta = make([]byte, store.MaxMeta+1) }), store.ErrTooLarge, "entries[1].meta"},
 		refused{"too many entries", merge(func(b *store.Batch) {
 			b.Entries = append(largestBatch().Entries, store.Submission{Key: "more"})
@@ -434,6 +435,10 @@ func TestMalformedBoardArgumentsAreRefused(t *testing.T) {
 			return err
 		}
 	}
+	long := func(ctx context.Context, s *store.Store) error {
+		_, err := s.Boards().List(ctx, strings.Repeat("p", store.MaxBoardName+1), "", 1)
+		return err
+	}
 	keys := func(keys ...string) func(context.Context, *store.Store) error {
 		return func(ctx context.Context, s *store.Store) error {
 			_, err := s.Boards().Scores(ctx, "b", keys...)
@@ -457,6 +462,7 @@ func TestMalformedBoardArgumentsAreRefused(t *testing.T) {
 		refused{"around too large", around(store.MaxPage / 2), store.ErrInvalid, "n"},
 		refused{"list of less than nothing", list(-1), store.ErrInvalid, "limit"},
 		refused{"list too large", list(store.MaxPage + 1), store.ErrInvalid, "limit"},
+		refused{"list with a long prefix", long, store.ErrInvalid, "prefix"},
 		refused{"too many keys", keys(distinct(store.MaxPage + 1)...), store.ErrTooLarge, "keys"},
 		refused{"a key twice", keys("a", "b", "a"), store.ErrInvalid, "keys[2]"},
 	))

@@ -135,7 +135,7 @@ func (c checkedBoards) Info(ctx context.Context, board string) (BoardInfo, error
 }
 
 func (c checkedBoards) List(ctx context.Context, prefix, after string, limit int) ([]string, error) {
-	if err := checkCount("limit", limit, MaxPage); err != nil {
+	if err := firstError(checkCount("limit", limit, MaxPage), checkListing(prefix, after)); err != nil {
 		return nil, err
 	}
 	return c.Boards.List(ctx, prefix, after, limit)

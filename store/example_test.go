@@ -15,7 +15,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	defer s.Close(ctx)
+	defer func() { _ = s.Close(ctx) }()
 
 	add := func(n int, version store.Version) error {
 		found, err := s.Durable().Get(ctx, "counter")

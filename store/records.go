@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Limits of the record contract, the same for every driver. A call beyond one is refused
-// with [ErrInvalid] or, for values and transactions, [ErrTooLarge]; nothing is applied.
+// Limits of the record contract, the same for every driver. A key beyond its limit is refused
+// with [ErrInvalid], everything else that is too much with [ErrTooLarge]; nothing is applied.
 const (
 	MaxKey      = 512       // bytes of a key
 	MaxValue    = 8 << 20   // bytes of a value

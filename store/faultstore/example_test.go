@@ -20,7 +20,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	defer s.Close(ctx)
+	defer func() { _ = s.Close(ctx) }()
 
 	err = s.Durable().Commit(ctx, store.Tx{{Key: "profile/players/u_42", Op: store.Put, Value: []byte("{}"), Version: 7}})[0]
 	fmt.Println("the write is", store.OutcomeOf(err))

@@ -70,8 +70,13 @@ func (o Odds) draw(chance float64) Kind {
 		kind Kind
 		odds float64
 	}{
-		{FailBefore, o.FailBefore}, {FailAfter, o.FailAfter}, {Late, o.Late}, {Hang, o.Hang},
-		{HangApplied, o.HangApplied}, {Lose, o.Lose}, {Twice, o.Twice},
+		{FailBefore, o.FailBefore},
+		{FailAfter, o.FailAfter},
+		{Late, o.Late},
+		{Hang, o.Hang},
+		{HangApplied, o.HangApplied},
+		{Lose, o.Lose},
+		{Twice, o.Twice},
 	} {
 		if chance < k.odds {
 			return k.kind

@@ -79,7 +79,7 @@ func TestReceiverClosesTheBus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := memstore.New(nil)
 		b, other := e.Bus(), e.Bus()
-		defer other.Close(t.Context())
+		defer func() { _ = other.Close(t.Context()) }()
 		release, finished, closed := make(chan struct{}), false, make(chan error, 1)
 		subscribe(t, b, func([]byte) {
 			<-release
@@ -132,7 +132,7 @@ func TestCloseEndsOwnSubscriptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := memstore.New(nil)
 		a, b := e.Bus(), e.Bus()
-		defer b.Close(t.Context())
+		defer func() { _ = b.Close(t.Context()) }()
 		var atA, atB int
 		subscribe(t, a, func([]byte) { atA++ })
 		subscribe(t, b, func([]byte) { atB++ })

@@ -16,12 +16,12 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	defer a.Close(ctx)
+	defer func() { _ = a.Close(ctx) }()
 	b, err := engine.Store()
 	if err != nil {
 		panic(err)
 	}
-	defer b.Close(ctx)
+	defer func() { _ = b.Close(ctx) }()
 
 	create := store.Tx{{Key: "profile/players/u_42", Op: store.Put, Value: []byte(`{"coins":3}`), If: store.Absent(), Version: 7}}
 	fmt.Println(a.Durable().Commit(ctx, create)[0])

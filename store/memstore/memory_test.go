@@ -31,7 +31,7 @@ func process(t *testing.T, e *memstore.Engine) *store.Store {
 }
 
 // put stores value under key.
-func put(t *testing.T, r store.Records, key, value string, c store.Condition, v store.Version) {
+func put(t *testing.T, r store.Records, key, value string, c store.Condition, v store.Version) { //nolint:revive // what a write is made of
 	t.Helper()
 	if err := r.Commit(t.Context(), store.Tx{{Key: key, Op: store.Put, Value: []byte(value), If: c, Version: v}})[0]; err != nil {
 		t.Fatalf("put %s: %v", key, err)
@@ -61,9 +61,9 @@ func keys(t *testing.T, r store.Records) string {
 	return text
 }
 
-func score(t *testing.T, b store.Boards, board, key string, n int64) {
+func score(t *testing.T, b store.Boards, key string, n int64) {
 	t.Helper()
-	if _, err := b.Merge(t.Context(), board, store.Batch{Rule: store.Best, Entries: []store.Submission{{Key: key, Score: n}}}); err != nil {
+	if _, err := b.Merge(t.Context(), "board", store.Batch{Rule: store.Best, Entries: []store.Submission{{Key: key, Score: n}}}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -174,7 +174,7 @@ func TestLifeAfterForgetting(t *testing.T) {
 	s := process(t, e)
 	put(t, s.Durable(), "key", "value", store.Absent(), 1)
 	create(t, s.Boards(), "board", "first")
-	score(t, s.Boards(), "board", "a", 5)
+	score(t, s.Boards(), "a", 5)
 	e.Forget(memstore.All)
 	tx := store.Tx{{Key: "key", Op: store.Put, Value: []byte("x"), If: store.Is(1), Version: 2}}
 	if err := s.Durable().Commit(t.Context(), tx)[0]; !errors.Is(err, store.ErrConflict) {
@@ -192,8 +192,8 @@ func TestRestoreGoesBack(t *testing.T) {
 	put(t, s.Durable(), "c", "1", store.Absent(), 2)
 	put(t, s.Fast(), "b", "fast", store.Absent(), 3)
 	create(t, s.Boards(), "board", "first")
-	score(t, s.Boards(), "board", "x", 5)
-	score(t, s.Boards(), "board", "y", 5)
+	score(t, s.Boards(), "x", 5)
+	score(t, s.Boards(), "y", 5)
 	before := e.Snapshot(memstore.Durable | memstore.Boards)
 
 	change := func() {
@@ -203,8 +203,8 @@ func TestRestoreGoesBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		put(t, s.Fast(), "b", "later", store.Any(), 6)
-		score(t, s.Boards(), "board", "x", 9)
-		score(t, s.Boards(), "board", "z", 7)
+		score(t, s.Boards(), "x", 9)
+		score(t, s.Boards(), "z", 7)
 		create(t, s.Boards(), "new", "first")
 		if _, err := s.Boards().Seal(t.Context(), "board"); err != nil {
 			t.Fatal(err)
@@ -230,7 +230,7 @@ func TestRestoreGoesBack(t *testing.T) {
 		}
 	}
 	put(t, s.Durable(), "b", "3", store.Is(1), 7)
-	score(t, s.Boards(), "board", "y", 6) // neither sealed nor shared with the snapshot
+	score(t, s.Boards(), "y", 6) // neither sealed nor shared with the snapshot
 	e.Restore(before)
 	if got := standings(t, s.Boards(), "board"); got != "first: 1.x=5 2.y=5" {
 		t.Errorf("restored board %q", got)

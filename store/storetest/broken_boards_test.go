@@ -283,7 +283,7 @@ func rewriting(when func(old store.Entry, found bool, s store.Submission, rule s
 	return ofBoards(func(b *boards) {
 		b.merge = func(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
 			for _, s := range batch.Entries {
-				scores, err := b.Boards.Scores(ctx, board, s.Key)
+				scores, err := b.Scores(ctx, board, s.Key)
 				if err != nil {
 					return nil, err
 				}
@@ -315,7 +315,7 @@ func brokenLives() []broken {
 		})},
 		{name: "create ignores the order", topic: "life", boards: ofBoards(func(b *boards) {
 			b.create = func(ctx context.Context, board string, spec store.BoardSpec) (store.BoardInfo, error) {
-				if info, err := b.Boards.Info(ctx, board); err == nil {
+				if info, err := b.Info(ctx, board); err == nil {
 					return info, nil
 				}
 				return b.Boards.Create(ctx, board, spec)
@@ -323,7 +323,7 @@ func brokenLives() []broken {
 		})},
 		{name: "merge makes boards", topic: "life", boards: ofBoards(func(b *boards) {
 			b.merge = func(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
-				if _, err := b.Boards.Info(ctx, board); err != nil {
+				if _, err := b.Info(ctx, board); err != nil {
 					_, _ = b.Boards.Create(ctx, board, store.BoardSpec{Order: store.Descending, Generation: "made"})
 				}
 				return b.Boards.Merge(ctx, board, batch)
@@ -333,7 +333,7 @@ func brokenLives() []broken {
 			b.drop = func(ctx context.Context, board string) error {
 				page, err := b.Boards.Page(ctx, board, 0, store.MaxPage)
 				if err != nil {
-					return nil
+					return nil //nolint:nilerr // broken on purpose
 				}
 				for _, s := range page.Entries {
 					_, _ = b.Boards.Remove(ctx, board, s.Key)
@@ -343,7 +343,7 @@ func brokenLives() []broken {
 		})},
 		{name: "drop of a missing board fails", topic: "life", boards: ofBoards(func(b *boards) {
 			b.drop = func(ctx context.Context, board string) error {
-				if _, err := b.Boards.Info(ctx, board); err != nil {
+				if _, err := b.Info(ctx, board); err != nil {
 					return err
 				}
 				return b.Boards.Drop(ctx, board)
@@ -382,7 +382,7 @@ func brokenLives() []broken {
 		{name: "seal allows to remove", topic: "seal", boards: ofBoards(func(b *boards) {
 			b.remove = func(ctx context.Context, board string, keys []string) (int, error) {
 				n, err := b.Boards.Remove(ctx, board, keys...)
-				if info, infoErr := b.Boards.Info(ctx, board); infoErr == nil && info.Sealed {
+				if info, infoErr := b.Info(ctx, board); infoErr == nil && info.Sealed {
 					return n, nil
 				}
 				return n, err
@@ -390,7 +390,7 @@ func brokenLives() []broken {
 		})},
 		{name: "seal allows what changes nothing", topic: "seal", boards: ofBoards(func(b *boards) {
 			b.merge = func(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
-				scores, _ := b.Boards.Scores(ctx, board, batch.Entries[0].Key)
+				scores, _ := b.Scores(ctx, board, batch.Entries[0].Key)
 				changes, err := b.Boards.Merge(ctx, board, batch)
 				if old, ok := scores[batch.Entries[0].Key]; err != nil && batch.Rule == store.Best && ok && old.Score >= batch.Entries[0].Score {
 					return []store.Change{{Effect: store.Kept, Old: old.Score, New: old.Score}}, nil
@@ -427,7 +427,7 @@ func brokenLives() []broken {
 				}
 				for range 100 { // until the mover has moved
 					timeGoesBy()
-					if now, err := b.Boards.Info(ctx, board); err != nil || now != first.Info {
+					if now, err := b.Info(ctx, board); err != nil || now != first.Info {
 						break
 					}
 				}

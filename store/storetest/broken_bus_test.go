@@ -137,7 +137,7 @@ func brokenBuses() []broken {
 			}
 			b.close = func(ctx context.Context) error {
 				if !begun.Swap(true) {
-					go b.Bus.Close(context.WithoutCancel(ctx))
+					go func() { _ = b.Bus.Close(context.WithoutCancel(ctx)) }()
 				}
 				return nil
 			}

@@ -17,8 +17,8 @@ func submission(key string, score int64) store.Submission {
 	return store.Submission{Key: key, Score: score}
 }
 
-func stamped(key string, score int64, epoch, revision uint64) store.Submission {
-	return store.Submission{Key: key, Score: score, Stamp: store.Stamp{Epoch: epoch, Revision: revision}}
+func stamped(score int64, epoch, revision uint64) store.Submission {
+	return store.Submission{Key: "a", Score: score, Stamp: store.Stamp{Epoch: epoch, Revision: revision}}
 }
 
 // mergeAll merges each batch and compares its changes, computed by hand.
@@ -62,10 +62,10 @@ func TestModelRules(t *testing.T) {
 		{best(submission("a", 5), submission("b", 6)), []store.Change{created(5), created(6)}},
 		{best(submission("a", 5), submission("b", 5)), []store.Change{kept(5), changed(6, 5)}},
 		{best(submission("a", 7)), []store.Change{kept(5)}},
-		{last(stamped("a", 9, 1, 1)), []store.Change{changed(5, 9)}},
-		{last(stamped("a", 3, 1, 1)), []store.Change{kept(9)}},
-		{last(stamped("a", 9, 2, 0)), []store.Change{kept(9)}},
-		{last(stamped("a", 3, 1, 9)), []store.Change{kept(9)}},
+		{last(stamped(9, 1, 1)), []store.Change{changed(5, 9)}},
+		{last(stamped(3, 1, 1)), []store.Change{kept(9)}},
+		{last(stamped(9, 2, 0)), []store.Change{kept(9)}},
+		{last(stamped(3, 1, 9)), []store.Change{kept(9)}},
 		{sum("s", 2, submission("a", math.MaxInt64), submission("b", -6), submission("c", 1)), []store.Change{overflow(9), changed(5, -1), created(1)}},
 		{sum("s", 2, submission("b", -6), submission("d", 1)), []store.Change{kept(-1), {Effect: store.Kept}}},
 		{sum("s", 1, submission("b", -6)), []store.Change{kept(-1)}},

@@ -134,8 +134,15 @@ func scanBounds(t *testing.T, h Harness[store.Records]) {
 		return randomKey(rng)
 	}
 	ranges := []store.Range{
-		{From: "!"}, {To: "!"}, {From: "~~~~~~~~~~~~~~~~"}, {From: "b", To: "a"}, {From: "a", To: "a"},
-		{From: all[7].Key, To: all[7].Key + "!"}, {From: all[7].Key, To: all[8].Key}, {To: all[0].Key}, {From: all[399].Key},
+		{From: "!"},
+		{To: "!"},
+		{From: "~~~~~~~~~~~~~~~~"},
+		{From: "b", To: "a"},
+		{From: "a", To: "a"},
+		{From: all[7].Key, To: all[7].Key + "!"},
+		{From: all[7].Key, To: all[8].Key},
+		{To: all[0].Key},
+		{From: all[399].Key},
 		store.Prefix(""), store.Prefix("~"), store.Prefix(strings.Repeat("~", store.MaxKey)),
 	}
 	for range 120 {
@@ -241,7 +248,7 @@ func scanUnderChange(t *testing.T, h Harness[store.Records]) {
 	var over atomic.Bool
 	together(t, writers+1, func(c int) error {
 		if c < writers {
-			return churn(ctx, handles[c%len(handles)], m, &over, c, key)
+			return churn{m, &over, key}.run(ctx, handles[c%len(handles)], c)
 		}
 		defer over.Store(true)
 		for range scansWanted {
@@ -254,16 +261,22 @@ func scanUnderChange(t *testing.T, h Harness[store.Records]) {
 }
 
 // churn rewrites, deletes and puts back the odd keys until it is over.
-func churn(ctx context.Context, r store.Records, m *mint, over *atomic.Bool, seed int, key func(int) string) error {
+type churn struct {
+	m    *mint
+	over *atomic.Bool
+	key  func(int) string
+}
+
+func (c churn) run(ctx context.Context, r store.Records, seed int) error {
 	rng := rand.New(rand.NewPCG(uint64(seed), 5))
-	for !over.Load() {
+	for !c.over.Load() {
 		var txs []store.Tx
 		for _, i := range rng.Perm(350)[:8] {
-			k := key(2*i + 1)
+			k := c.key(2*i + 1)
 			if rng.IntN(2) == 0 {
 				txs = append(txs, store.Tx{deleteOf(k, store.Any())})
 			} else {
-				txs = append(txs, store.Tx{m.put(k, k, store.Any())})
+				txs = append(txs, store.Tx{c.m.put(k, k, store.Any())})
 			}
 		}
 		for _, err := range r.Commit(ctx, txs...) {
