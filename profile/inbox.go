@@ -1,6 +1,9 @@
 package profile
 
 import (
+	"context"
+
+	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/internal/name"
 	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/store"
@@ -92,15 +95,20 @@ func (s *Set) removeNote(n node.Note) { s.discard(s.node.ID(), n) }
 
 // robbed deals with the news that a session was taken over. Only the record decides.
 func (s *Set) robbed(n node.Note) {
-	s.mu.Lock()
-	sl := s.mu.tokens[n.For]
-	s.mu.Unlock()
-	switch {
-	case sl == nil || sl.session == nil:
-		s.removeNote(n)
-	case sl.session.suspectTaken(n):
+	_, sess := s.find(n.For)
+	if sess == nil || sess.suspectTaken(n) {
 		s.removeNote(n)
 	}
+}
+
+// find is the load, or the session, that the token belongs to.
+func (s *Set) find(token string) (*load, *Session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if sl := s.mu.tokens[token]; sl != nil {
+		return sl.load, sl.session
+	}
+	return nil, nil
 }
 
 // suspectTaken has the session read its record, once for each note; it tells that the note
@@ -122,21 +130,33 @@ func (s *Session) suspectTaken(n node.Note) bool {
 // given kicks the load that was granted its session. A token that nobody waits for is got
 // rid of.
 func (s *Set) given(n node.Note) {
-	s.mu.Lock()
-	sl := s.mu.tokens[n.Token]
-	s.mu.Unlock()
-	switch {
-	case sl == nil:
+	switch l, sess := s.find(n.Token); {
+	case l != nil:
+		l.wake()
+	case sess == nil:
 		s.disown(n.Key, disowned{token: n.Token, until: s.clk.Now()}, node.Note{})
-	case sl.load != nil:
-		sl.load.wake()
 	}
 }
 
-// tellTaken leaves a note for the old holder, and tells it on the bus. The dead read no
-// notes: it is removed after a while.
+// tellTaken leaves a note for the old holder, which may be idle and would not learn of its
+// loss otherwise, and tells it on the bus. The dead read no notes: it is removed after a while.
 func (s *Set) tellTaken(holder string, n node.Note) {
-	ctx, cancel := s.call()
+	ctx := s.life()
+	for try := 1; ; try++ {
+		v, err := s.leaveTaken(ctx, holder, n)
+		if n.Version = v; err == nil || try == maxTries || s.isClosing() {
+			break
+		}
+		s.discardAt(holder, n, s.clk.Now().Add(takenFor)) // it may have landed, or may still
+		if clock.Sleep(ctx, s.clk, backoff(try, s.node.Random())) != nil {
+			return
+		}
+	}
+	s.discardAt(holder, n, s.clk.Now().Add(takenFor))
+}
+
+func (s *Set) leaveTaken(ctx context.Context, holder string, n node.Note) (store.Version, error) {
+	ctx, cancel := s.within(ctx)
 	defer cancel()
 	if err := s.node.Tell(ctx, holder, n); err != nil {
 		s.log.DebugContext(ctx, "takeover not told", "key", n.Key, "holder", holder, "err", err)
@@ -145,6 +165,11 @@ func (s *Set) tellTaken(holder string, n node.Note) {
 	if err != nil {
 		s.log.DebugContext(ctx, "takeover not noted", "key", n.Key, "holder", holder, "err", err)
 	}
-	n.Version = v
-	s.discardAt(holder, n, s.clk.Now().Add(takenFor))
+	return v, err
+}
+
+func (s *Set) isClosing() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.closing
 }

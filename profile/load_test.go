@@ -467,6 +467,7 @@ func TestOnLoadHooks(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a := f.start("a", nil)
 		var order []string
+		hung := make(chan struct{})
 		a.OnLoad(func(_ context.Context, s *profile.Session) {
 			order = append(order, "first")
 			add(t, s, 2)
@@ -475,11 +476,13 @@ func TestOnLoadHooks(t *testing.T) {
 		a.OnLoad(func(ctx context.Context, _ *profile.Session) {
 			order = append(order, "third")
 			<-ctx.Done()
+			close(hung)
 		})
 		var s *profile.Session
 		if d := took(func() { s = a.load("u", nil) }); d != 5*time.Second {
 			t.Errorf("a hook that hangs held the load up for %v", d)
 		}
+		<-hung
 		if fmt.Sprint(order) != "[first third]" || coins(s.Data()) != 2 {
 			t.Errorf("%v, %v", order, s.Data())
 		}
