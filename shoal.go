@@ -122,7 +122,9 @@ func (n *Node) compete(name string, cfg Season) (*Competition, error) {
 		}
 	})
 	set.OnLeave(func(ctx context.Context, s *profile.Session) {
-		service.Left(ctx, player{s})
+		if s.Leaving() != profile.HandedOver { // somebody waits for that one, and will send its values
+			service.Left(ctx, player{s})
+		}
 	})
 	return &Competition{Service: service, set: cfg.Set}, nil
 }

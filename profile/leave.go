@@ -42,6 +42,21 @@ func (s *Session) farewell() error {
 	return nil
 }
 
+// Leaving is why the session is about to end, or 0: Released, HandedOver or Closed. Another
+// node waits for a session that is handed over, so an OnLeave function should not keep it.
+func (s *Session) Leaving() Reason {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch lv := s.mu.leaving; {
+	case lv == nil || s.mu.reason != 0:
+		return 0
+	case lv.to != nil:
+		return HandedOver
+	default:
+		return lv.why
+	}
+}
+
 // leave begins the end of the session, or joins it; nil when it has ended. An asker joins
 // an end under way, and the newest goes first: the final save that is sent next names it.
 func (s *Session) leave(why Reason, to *asker) *leaving {
