@@ -10,11 +10,13 @@ import (
 	"github.com/shoalworks/shoal/store"
 )
 
-// calm ends all faults: the weather is that of the world, nothing is down, cut off or paused.
-func (f *Fleet) calm(weather [parts]Weather) {
+// calm ends all faults: nothing is lost, down, cut off or paused.
+func (f *Fleet) calm() {
 	f.Script.Do(func() {
 		f.say(nil, "faults end")
-		f.Weather = weather
+		for i, w := range f.Weather {
+			f.Weather[i] = w.fair()
+		}
 		f.Down = [parts]bool{}
 		for _, p := range f.procs {
 			p.Cut = [parts]bool{}

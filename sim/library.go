@@ -96,12 +96,10 @@ type Settings struct {
 }
 
 // Anchor are the settings of the anchor world (DESIGN.md 11, issue text): 4 s beats, asks
-// read every second, journals every 2 s, saves every 300 s. DeadAfter is 3 beats, the least
-// that a node takes: with the anchor world's own 8 s a node would be suspect (rule B2: from
-// DeadAfter - 1.5 beats) for half of each beat.
+// read every second, journals every 2 s, saves every 300 s.
 func Anchor() Settings {
 	return Settings{
-		Beat: 4 * time.Second, DeadAfter: 12 * time.Second, AskEvery: time.Second, JournalEvery: 2 * time.Second,
+		Beat: 4 * time.Second, DeadAfter: 8 * time.Second, AskEvery: time.Second, JournalEvery: 2 * time.Second,
 		Save: 300 * time.Second, StealAfter: 15 * time.Second, LoadTimeout: 120 * time.Second,
 		FallbackSave: 30 * time.Second, Lease: 300 * time.Second, Schema: 1, HardBytes: 64 << 10,
 	}

@@ -54,7 +54,7 @@ func Run(o Options) (Score, *World) {
 		f.Script = a
 		o.Scenario.Play(f)
 		score = f.scoreNow()
-		f.calm(weather)
+		f.calm()
 		f.finale()
 	})
 	last := f.scoreNow()

@@ -55,6 +55,11 @@ type Weather struct {
 	Drop, Double  float64 // Bus: a message is lost, or comes twice
 }
 
+// fair is the same weather without faults.
+func (w Weather) fair() Weather {
+	return Weather{Wait: w.Wait, Took: w.Took, Effect: w.Effect, Carry: w.Carry, LateBy: w.LateBy}
+}
+
 // patience is after how long a call that gets no answer is told so, if its caller has not
 // given up before.
 const patience = time.Minute
