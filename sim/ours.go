@@ -117,6 +117,7 @@ func refusalOf(err error) Refusal {
 		{profile.ErrTimeout, Failed},
 		{profile.ErrOutbid, Outbid},
 		{errOutbid, Outbid},
+		{errRivalOpen, Opened},
 		{profile.ErrOpen, Opened},
 		{profile.ErrHeld, Refused},
 		{profile.ErrNewerSchema, Refused},

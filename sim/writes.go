@@ -280,6 +280,9 @@ func (l *Ledger) Forgot() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.mu.events["memory lost"]++
+	if !l.exact {
+		return // nobody else keeps anything there
+	}
 	for _, pg := range l.mu.pages {
 		pg.journal = nil
 		for _, t := range pg.tenures {
