@@ -213,8 +213,9 @@ func (s *Session) fallbackLocked() bool {
 
 // nextSlot is the first of start + n × period after t.
 func nextSlot(start time.Time, period time.Duration, t time.Time) time.Time {
-	n := t.Sub(start) / period
-	if t.Before(start) {
+	since := t.Sub(start)
+	n := since / period
+	if since%period < 0 {
 		n--
 	}
 	return start.Add((n + 1) * period)
@@ -237,8 +238,8 @@ type watch struct {
 	last    time.Time // when the loop last looked; zero while there was no session
 }
 
-// watchBeats looks whether the node's beats land, once a beat, as long as there are sessions.
-// When they cease, all sessions are saved, so that their records say so: changed and asked
+// watchBeats looks whether the node's beats land, as long as there are sessions, and so often
+// that there is time left before others judge. When they cease, all sessions are saved, so that their records say so: changed and asked
 // ones first. So they are after a pause of this process, which may have been taken for dead
 // and would not know.
 func (s *Set) watchBeats(ctx context.Context, w *watch, now time.Time) time.Time {
@@ -247,7 +248,7 @@ func (s *Set) watchBeats(ctx context.Context, w *watch, now time.Time) time.Time
 		return time.Time{}
 	}
 	o := s.node.Options()
-	if next := w.last.Add(o.Beat); !w.last.IsZero() && now.Before(next) {
+	if next := w.last.Add(o.Beat / 4); !w.last.IsZero() && now.Before(next) {
 		return next
 	}
 	paused := !w.last.IsZero() && now.Sub(w.last) > o.DeadAfter-o.Beat-o.Beat/2
@@ -256,7 +257,7 @@ func (s *Set) watchBeats(ctx context.Context, w *watch, now time.Time) time.Time
 		s.renewAll(ctx, beating)
 	}
 	w.beating, w.last = beating, now
-	return now.Add(o.Beat)
+	return now.Add(o.Beat / 4)
 }
 
 func (s *Set) renewAll(ctx context.Context, beating bool) {

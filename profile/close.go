@@ -84,10 +84,24 @@ func (s *Set) close(ctx context.Context) {
 	slices.SortFunc(r.Left, func(a, b Left) int { return strings.Compare(a.Key, b.Key) })
 	r.Took = s.clk.Now().Sub(begun)
 	s.closing.report = r
-	if !r.Complete() {
+	if !r.Complete() { // callers read it when ended is closed
 		s.closing.err = fmt.Errorf("profile: close %s: %d profiles left, %d functions running", s.name, len(r.Left), len(r.Running))
 	}
+	if len(r.Running) > 0 {
+		s.log.WarnContext(ctx, "functions have not returned", "functions", strings.Join(r.Running, ", "))
+	}
 	s.log.InfoContext(ctx, "profiles closed", "released", r.Released, "handedOver", r.HandedOver, "lost", r.Lost, "left", len(r.Left), "running", len(r.Running), "took", r.Took)
+}
+
+// closeWithNode is Close as the node calls it. Functions that have not returned are in the
+// log and in the set's own report; only profiles that are left make the node say that it ended
+// before its time.
+func (s *Set) closeWithNode(ctx context.Context) (left int, err error) {
+	report, err := s.Close(ctx)
+	if len(report.Left) == 0 {
+		return 0, nil
+	}
+	return len(report.Left), err
 }
 
 // refuseLoads ends the loads that run, and refuses more.

@@ -15,7 +15,7 @@ import (
 	"github.com/shoalworks/shoal/store/faultstore"
 )
 
-// case P7
+// case P7.
 func TestCloseWithNothingOpenReturnsAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a := f.start("a", nil)
@@ -82,7 +82,7 @@ func TestCloseReleasesEverythingInParallel(t *testing.T) {
 	})
 }
 
-// case P6
+// case P6.
 func TestFailingLoadsDoNotHoldUpClose(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a := f.start("a", nil)

@@ -414,3 +414,21 @@ func TestAcceptedAskIsWaitedForAnew(t *testing.T) {
 		handedOver(t, s, next)
 	})
 }
+
+// A holder that does not vouch for its beats counts as living until its lease is up.
+func TestQuietWithAHolderThatDoesNotVouch(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a, _ := held(t, f, nil)
+		b := f.start("b", nil)
+		a.faults.Outage(faultstore.Fast|faultstore.Bus, true)
+		time.Sleep(10 * time.Second)
+		if d := took(func() { b.fails("u", &profile.LoadOptions{Quiet: true}, profile.ErrInUse) }); d != 0 {
+			t.Errorf("it took %v", d)
+		}
+		a.kill()
+		time.Sleep(6 * time.Minute)
+		if l := b.load("u", &profile.LoadOptions{Quiet: true}).Loaded(); l.Evidence != node.EvidenceLease {
+			t.Errorf("%+v", l)
+		}
+	})
+}

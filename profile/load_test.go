@@ -43,7 +43,7 @@ func TestNewPlayerBeginsWithTheTemplate(t *testing.T) {
 	})
 }
 
-// case P2
+// case P2.
 func TestSecondLoadIsErrOpen(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a := f.start("a", nil)
@@ -71,7 +71,7 @@ func TestLoadDuringLoadIsErrOpen(t *testing.T) {
 	})
 }
 
-// case P3
+// case P3.
 func TestTransientFailuresAreRetried(t *testing.T) {
 	for _, failures := range []int{1, 2, 5, 30} {
 		for _, op := range []string{"get", "commit"} {
@@ -105,7 +105,7 @@ func seed(t *testing.T, f *fleet, key string, n int64) {
 	release(t, s)
 }
 
-// case P4
+// case P4.
 func TestFailedReadIsNoNewPlayer(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		seed(t, f, "u", 41)
@@ -125,7 +125,7 @@ func TestFailedReadIsNoNewPlayer(t *testing.T) {
 	})
 }
 
-// case P26
+// case P26.
 func TestOneDeadlineForTheWholeLoad(t *testing.T) {
 	for name, rule := range map[string]faultstore.Rule{
 		"reads fail":  always(on("get", "profile/"), faultstore.Fault{Kind: faultstore.FailBefore}),
@@ -209,7 +209,7 @@ func TestCancelIsPrompt(t *testing.T) {
 	})
 }
 
-// case P5
+// case P5.
 func TestFailureAfterTheClaimGivesTheKeyBackUnchanged(t *testing.T) {
 	for name, validate := range map[string]func(doc.Value) error{
 		"schema": func(doc.Value) error { return errors.New("no such pet") },
@@ -341,7 +341,7 @@ func TestReconcileIsACommit(t *testing.T) {
 	})
 }
 
-// case P13
+// case P13.
 func TestLoadDuringTheOwnReleaseWaitsForIt(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a := f.start("a", nil)
@@ -361,7 +361,7 @@ func TestLoadDuringTheOwnReleaseWaitsForIt(t *testing.T) {
 	})
 }
 
-// case P8
+// case P8.
 func TestLoadWhileClosingIsErrClosing(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a := f.start("a", nil)

@@ -112,6 +112,7 @@ const (
 type waitFacts struct {
 	policy   Policy
 	quiet    bool
+	vouches  bool // the record vouches for the holder's beats; else only its age tells
 	verdict  node.Verdict
 	evidence node.Evidence
 	note     noteState
@@ -129,7 +130,7 @@ func waitStepOf(f waitFacts) (waitStep, node.Evidence) {
 		return waitOutbid, node.NoEvidence
 	case f.verdict == node.Dead:
 		return waitTakeOver, f.evidence
-	case f.quiet && f.verdict == node.Alive:
+	case f.quiet && (f.verdict == node.Alive || !f.vouches):
 		return waitInUse, node.NoEvidence
 	case f.quiet:
 		return waitOn, node.NoEvidence

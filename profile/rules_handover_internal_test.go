@@ -81,7 +81,7 @@ func TestNoteState(t *testing.T) {
 }
 
 func TestWaitStep(t *testing.T) {
-	asked := waitFacts{policy: Steal, verdict: node.Alive, note: noteMine, landed: true, stealAfter: 15 * time.Second}
+	asked := waitFacts{policy: Steal, vouches: true, verdict: node.Alive, note: noteMine, landed: true, stealAfter: 15 * time.Second}
 	with := func(change func(*waitFacts)) waitFacts {
 		f := asked
 		change(&f)
@@ -92,19 +92,23 @@ func TestWaitStep(t *testing.T) {
 		want     waitStep
 		evidence node.Evidence
 	}{
-		"asked, alive":        {asked, waitOn, ""},
-		"not asked yet":       {with(func(f *waitFacts) { f.landed, f.note = false, noteNone }), waitAsk, ""},
-		"ask did not land":    {with(func(f *waitFacts) { f.landed, f.note = false, noteUnread }), waitAsk, ""},
-		"ask is gone":         {with(func(f *waitFacts) { f.note = noteNone }), waitAsk, ""},
-		"note unreadable":     {with(func(f *waitFacts) { f.note = noteUnread }), waitOn, ""},
-		"dead":                {with(func(f *waitFacts) { f.verdict, f.evidence = node.Dead, node.EvidenceAge }), waitTakeOver, node.EvidenceAge},
-		"dead, policy wait":   {with(func(f *waitFacts) { f.policy, f.verdict, f.evidence = Wait, node.Dead, node.EvidenceClosed }), waitTakeOver, node.EvidenceClosed},
-		"dead, quiet":         {with(func(f *waitFacts) { f.quiet, f.verdict, f.evidence = true, node.Dead, node.EvidenceAge }), waitTakeOver, node.EvidenceAge},
-		"dead, but outbid":    {with(func(f *waitFacts) { f.verdict, f.note = node.Dead, noteOther }), waitOutbid, ""},
-		"outbid":              {with(func(f *waitFacts) { f.note = noteOther }), waitOutbid, ""},
-		"outbid in record":    {with(func(f *waitFacts) { f.bidden = true }), waitOutbid, ""},
-		"quiet, alive":        {with(func(f *waitFacts) { f.quiet = true }), waitInUse, ""},
-		"quiet, undecided":    {with(func(f *waitFacts) { f.quiet, f.verdict = true, node.Undecided }), waitOn, ""},
+		"asked, alive":       {asked, waitOn, ""},
+		"not asked yet":      {with(func(f *waitFacts) { f.landed, f.note = false, noteNone }), waitAsk, ""},
+		"ask did not land":   {with(func(f *waitFacts) { f.landed, f.note = false, noteUnread }), waitAsk, ""},
+		"ask is gone":        {with(func(f *waitFacts) { f.note = noteNone }), waitAsk, ""},
+		"note unreadable":    {with(func(f *waitFacts) { f.note = noteUnread }), waitOn, ""},
+		"dead":               {with(func(f *waitFacts) { f.verdict, f.evidence = node.Dead, node.EvidenceAge }), waitTakeOver, node.EvidenceAge},
+		"dead, policy wait":  {with(func(f *waitFacts) { f.policy, f.verdict, f.evidence = Wait, node.Dead, node.EvidenceClosed }), waitTakeOver, node.EvidenceClosed},
+		"dead, quiet":        {with(func(f *waitFacts) { f.quiet, f.verdict, f.evidence = true, node.Dead, node.EvidenceAge }), waitTakeOver, node.EvidenceAge},
+		"dead, but outbid":   {with(func(f *waitFacts) { f.verdict, f.note = node.Dead, noteOther }), waitOutbid, ""},
+		"outbid":             {with(func(f *waitFacts) { f.note = noteOther }), waitOutbid, ""},
+		"outbid in record":   {with(func(f *waitFacts) { f.bidden = true }), waitOutbid, ""},
+		"quiet, alive":       {with(func(f *waitFacts) { f.quiet = true }), waitInUse, ""},
+		"quiet, undecided":   {with(func(f *waitFacts) { f.quiet, f.verdict = true, node.Undecided }), waitOn, ""},
+		"quiet, no vouching": {with(func(f *waitFacts) { f.quiet, f.vouches, f.verdict = true, false, node.Undecided }), waitInUse, ""},
+		"quiet, lease is up": {with(func(f *waitFacts) {
+			f.quiet, f.vouches, f.verdict, f.evidence = true, false, node.Dead, node.EvidenceLease
+		}), waitTakeOver, node.EvidenceLease},
 		"patience, not yet":   {with(func(f *waitFacts) { f.waited = 15*time.Second - 1 }), waitOn, ""},
 		"patience, steal":     {with(func(f *waitFacts) { f.waited = 15 * time.Second }), waitTakeOver, EvidencePolicy},
 		"patience, fail":      {with(func(f *waitFacts) { f.waited, f.policy = 15*time.Second, Fail }), waitHeld, ""},

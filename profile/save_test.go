@@ -15,7 +15,7 @@ import (
 	"github.com/shoalworks/shoal/store/faultstore"
 )
 
-// case P14
+// case P14.
 func TestSaveNeverChangesWhoHoldsTheSession(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a := f.start("a", nil)
@@ -35,7 +35,7 @@ func TestSaveNeverChangesWhoHoldsTheSession(t *testing.T) {
 	})
 }
 
-// case P16
+// case P16.
 func TestTenThousandSavesWhileOneIsInFlight(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a := f.start("a", nil)
@@ -243,7 +243,7 @@ func TestBoundedConcurrencyWithEndsFirst(t *testing.T) {
 	})
 }
 
-// case P22
+// case P22.
 func TestUnlockAndFinalSaveAreOneWrite(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a := f.start("a", nil)
@@ -361,7 +361,7 @@ func TestFallbackSavesAreRetried(t *testing.T) {
 	})
 }
 
-// case S25 of PROTOCOL.md: data over the budget without a transaction.
+// Detail S25 of PROTOCOL.md: data over the budget without a transaction.
 func TestSaveOverTheBudgetKeepsWhatWasStored(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		small := f.start("small", nil)

@@ -84,10 +84,9 @@ func New(n *node.Node, setName string, opts *Options) (*Set, error) {
 	s.closing.ended = make(chan struct{})
 	s.unhandle = n.Handle(setName, s.receive)
 	go s.loop() // ends with life
-	n.OnClose(node.StageSessions, "profiles/"+setName, func(ctx context.Context) (int, error) {
-		report, err := s.Close(ctx)
-		return len(report.Left), err
-	})
+	n.OnClose(node.StageSessions, "profiles/"+setName, s.closeWithNode)
+	s.log.InfoContext(life, "profiles open", "schema", o.Schema, "policy", o.Policy.String(), "autosave", o.Autosave, "loadTimeout", o.LoadTimeout,
+		"stealAfter", o.StealAfter, "fallbackSave", o.FallbackSave, "softBytes", o.SoftBytes, "hardBytes", o.HardBytes, "maxWrites", o.MaxWrites)
 	return s, nil
 }
 

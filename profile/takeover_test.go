@@ -286,7 +286,7 @@ func TestTakeoverNeedsTheJournal(t *testing.T) {
 	})
 }
 
-// case M15: an idle holder whose session was taken learns of it within AskEvery.
+// Finding M15 of PROTOCOL.md: an idle holder whose session was taken learns of it within AskEvery.
 func TestIdleHolderLearnsThatItWasTaken(t *testing.T) {
 	for name, bus := range map[string]bool{"by message": true, "by note": false} {
 		t.Run(name, func(t *testing.T) {

@@ -42,7 +42,7 @@ func TestTransactIsAllOrNothing(t *testing.T) {
 	})
 }
 
-// case P11
+// case P11.
 func TestWhatIsHandedOutCannotChangeTheProfile(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a := f.start("a", nil)
@@ -142,7 +142,7 @@ func TestCommitIDsMakeATransactionSafeToRepeat(t *testing.T) {
 	})
 }
 
-// case P18
+// case P18.
 func TestOverTheHardBudget(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a := f.start("a", &profile.Options{SoftBytes: 100, HardBytes: 200})
@@ -284,7 +284,7 @@ func TestAListenerThatDoesNotReturnMakesTheSessionBusy(t *testing.T) {
 	})
 }
 
-// case P17
+// case P17.
 func TestSessionsLeaveNothingBehind(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a := f.start("a", nil)

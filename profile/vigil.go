@@ -118,7 +118,7 @@ func (v *vigil) facts(r reading) waitFacts {
 	o, now := &v.load.opts, v.load.set.clk.Now()
 	beating := r.record.session.beating
 	f := waitFacts{
-		policy: o.Policy, quiet: o.Quiet, verdict: node.Undecided, note: v.note,
+		policy: o.Policy, quiet: o.Quiet, vouches: beating, verdict: node.Undecided, note: v.note,
 		landed: !v.landed.IsZero(), stealAfter: patience(o.StealAfter, v.load.set.opts.FallbackSave, beating),
 	}
 	if f.landed {
