@@ -282,9 +282,12 @@ func (v *Visit) load(a *Actor) bool {
 	return a.Yield()
 }
 
-// watch tells the ledger when the session ends. It ends with the session.
+// watch tells the ledger when the session ends.
 func (v *Visit) watch() {
-	<-v.Hold.Done()
+	select {
+	case <-v.Hold.Done():
+	case <-v.Server.dead:
+	}
 	if v.Server.Gone() || v.Hold.End() == Closed {
 		return // of a closed server the report says more
 	}

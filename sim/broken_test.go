@@ -1,0 +1,273 @@
+package sim_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/sim"
+	"github.com/shoalworks/shoal/store"
+)
+
+// This file breaks stores and libraries on purpose: the ledger must see it.
+
+// caught plays scenarios with a few seeds until one of the kinds of violation is found.
+func caught(t *testing.T, o sim.Options, scenarios []string, kinds ...string) {
+	t.Helper()
+	found := make(map[string]int)
+	for _, s := range sim.Scenarios() {
+		if !slices.Contains(scenarios, s.Name) {
+			continue
+		}
+		for seed := range uint64(8) {
+			o.Scenario, o.Seed, o.Apart = s, seed, seed%2 == 1
+			score, _ := play(t, o)
+			for _, v := range score.Violations {
+				found[v.Kind]++
+			}
+		}
+	}
+	for _, kind := range kinds {
+		if found[kind] == 0 {
+			t.Errorf("not caught: %s; found %v", kind, found)
+		}
+	}
+}
+
+// decorated is a record store with some calls replaced.
+type decorated struct {
+	store.Records
+	get    func(recs []store.Record)
+	commit func(tx store.Tx) (answer error, instead bool)
+}
+
+func (d decorated) Get(ctx context.Context, keys ...string) ([]store.Record, error) {
+	recs, err := d.Records.Get(ctx, keys...)
+	if err == nil && d.get != nil {
+		d.get(recs)
+	}
+	return recs, err
+}
+
+func (d decorated) Commit(ctx context.Context, txs ...store.Tx) []error {
+	errs := make([]error, len(txs))
+	for i, tx := range txs {
+		if d.commit != nil {
+			if err, instead := d.commit(tx); instead {
+				errs[i] = err
+				continue
+			}
+		}
+		errs[i] = d.Records.Commit(ctx, tx)[0]
+	}
+	return errs
+}
+
+func TestStoreThatIgnoresConditionsIsCaught(t *testing.T) {
+	breaks := func(_ sim.Part, r store.Records) store.Records {
+		return decorated{Records: r, commit: func(tx store.Tx) (error, bool) {
+			free := slices.Clone(tx)
+			for i := range free {
+				free[i].If = store.Any()
+			}
+			return r.Commit(context.Background(), free)[0], true
+		}}
+	}
+	caught(t, sim.Options{Library: sim.Ours{}, WorldOptions: sim.WorldOptions{Break: breaks}},
+		[]string{"pausedHolder", "storm"}, "acknowledged lost", "foreign write", "epoch")
+}
+
+func TestStoreThatIgnoresAbsenceIsCaught(t *testing.T) {
+	breaks := func(_ sim.Part, r store.Records) store.Records {
+		return decorated{Records: r, commit: func(tx store.Tx) (error, bool) {
+			if _, ok := tx[0].If.Wants(); !ok || tx[0].If != store.Absent() || !strings.HasPrefix(tx[0].Key, "profile/") {
+				return nil, false
+			}
+			free := slices.Clone(tx)
+			free[0].If = store.Any()
+			return r.Commit(context.Background(), free)[0], true
+		}}
+	}
+	caught(t, sim.Options{Library: sim.Ours{}, WorldOptions: sim.WorldOptions{Break: breaks}}, []string{"storm"}, "epoch")
+}
+
+func TestStoreThatDropsAcknowledgedWritesIsCaught(t *testing.T) {
+	breaks := func(_ sim.Part, r store.Records) store.Records {
+		n := 0
+		return decorated{Records: r, commit: func(tx store.Tx) (error, bool) {
+			if !strings.HasPrefix(tx[0].Key, "profile/") {
+				return nil, false
+			}
+			n++
+			return nil, n%5 == 0
+		}}
+	}
+	caught(t, sim.Options{Library: sim.Ours{}, WorldOptions: sim.WorldOptions{Break: breaks}},
+		[]string{"crashSynced", "rejoin"}, "acknowledged lost")
+}
+
+func TestStoreThatLiesAboutAgesIsCaught(t *testing.T) {
+	breaks := func(_ sim.Part, r store.Records) store.Records {
+		return decorated{Records: r, get: func(recs []store.Record) {
+			for i := range recs { // of one host only: nobody's own beat looks wrong to itself
+				if strings.HasPrefix(recs[i].Key, "node/A-") {
+					recs[i].Age += 20 * time.Second
+				}
+			}
+		}}
+	}
+	caught(t, sim.Options{Library: sim.Ours{}, WorldOptions: sim.WorldOptions{Break: breaks}},
+		[]string{"handoff"}, "wrong verdict")
+}
+
+// A replica that is behind takes over while somebody waits for a dead holder.
+func TestStoreThatGoesBackIsCaught(t *testing.T) {
+	breaks := func(_ sim.Part, r store.Records) store.Records {
+		old, last := make(map[string]store.Tx), make(map[string]store.Tx)
+		return decorated{Records: r, commit: func(tx store.Tx) (error, bool) {
+			key := tx[0].Key
+			switch {
+			case strings.HasPrefix(key, "profile/"):
+				old[key], last[key] = last[key], tx
+			case strings.HasPrefix(key, "note/"):
+				at := "profile/players/" + key[strings.LastIndex(key, "/")+1:]
+				if before := slices.Clone(old[at]); before != nil {
+					before[0].If = store.Any()
+					_ = r.Commit(context.Background(), before)
+				}
+			}
+			return nil, false
+		}}
+	}
+	caught(t, sim.Options{Library: sim.Ours{}, WorldOptions: sim.WorldOptions{Break: breaks}},
+		[]string{"crashSynced"}, "acknowledged lost")
+}
+
+// flawed is our library with a flaw in its sessions.
+type flawed struct {
+	sim.Ours
+	flaw func(sim.Hold) sim.Hold
+}
+
+type flawedHost struct {
+	sim.Host
+	flaw func(sim.Hold) sim.Hold
+}
+
+func (f flawed) Start(ctx context.Context, p *sim.Process, name string, s sim.Settings) (sim.Host, error) {
+	h, err := f.Ours.Start(ctx, p, name, s)
+	return flawedHost{h, f.flaw}, err
+}
+
+func (f flawedHost) Load(ctx context.Context, key string, how sim.How) (sim.Hold, error) {
+	h, err := f.Host.Load(ctx, key, how)
+	if err != nil {
+		return nil, err
+	}
+	return f.flaw(h), nil
+}
+
+// hasty acknowledges at once, and stores whenever.
+type hasty struct{ sim.Hold }
+
+func (h hasty) Sync(context.Context) error { return nil }
+func (h hasty) Save(context.Context) error { return nil }
+
+func TestHastyAcknowledgementIsCaught(t *testing.T) {
+	caught(t, sim.Options{Library: flawed{flaw: func(h sim.Hold) sim.Hold { return hasty{h} }}},
+		[]string{"crashSynced"}, "acknowledged, not stored", "acknowledged lost")
+}
+
+// doubling counts some steps twice.
+type doubling struct{ sim.Hold }
+
+func (d doubling) Transact(ops ...doc.Op) (doc.Value, uint64, error) {
+	v, rev, err := d.Hold.Transact(ops...)
+	if err == nil && rev%7 == 0 {
+		return d.Hold.Transact(ops...)
+	}
+	return v, rev, err
+}
+
+func TestDoubledStepIsCaught(t *testing.T) {
+	caught(t, sim.Options{Library: flawed{flaw: func(h sim.Hold) sim.Hold { return doubling{h} }}},
+		[]string{"rejoin"}, "miscounted")
+}
+
+// templated shows the template for some loads, as a failed read taken for a new player would.
+type templated struct{ sim.Hold }
+
+func (s templated) Data() doc.Value {
+	return doc.Must(map[string]any{"at": "", "bag": []any{}, "pos": map[string]any{}, "stats": map[string]any{}, "steps": 0})
+}
+
+func TestTemplateOverSavedDataIsCaught(t *testing.T) { // case P4
+	flaw := func(h sim.Hold) sim.Hold {
+		if h.Epoch() == 2 {
+			return templated{h}
+		}
+		return h
+	}
+	caught(t, sim.Options{Library: flawed{flaw: flaw}}, []string{"rejoin"}, "acknowledged lost")
+}
+
+// undead goes on after its end.
+type undead struct {
+	sim.Hold
+	last *doc.Value
+	n    *uint64
+}
+
+func (u undead) Transact(ops ...doc.Op) (doc.Value, uint64, error) {
+	v, rev, err := u.Hold.Transact(ops...)
+	if err == nil {
+		*u.last, *u.n = v, rev
+		return v, rev, nil
+	}
+	next, err := doc.Apply(*u.last, ops...)
+	if err == nil {
+		*u.last = next
+		*u.n++
+	}
+	return next, *u.n, err
+}
+
+func (u undead) Done() <-chan struct{} { return nil }
+
+func TestSessionThatGoesOnIsCaught(t *testing.T) {
+	flaw := func(h sim.Hold) sim.Hold { return undead{h, new(doc.Value), new(uint64)} }
+	library := flawed{flaw: flaw}
+	for _, s := range sim.Scenarios() {
+		if s.Name != "handoff" {
+			continue
+		}
+		for seed := range uint64(4) {
+			score, _ := play(t, sim.Options{Library: library, Scenario: s, WorldOptions: sim.WorldOptions{Seed: seed}})
+			if score.StaleOwner < 3*time.Second {
+				t.Errorf("seed %d: a session that goes on for ever beside its successor shows %v", seed, score.StaleOwner)
+			}
+		}
+	}
+}
+
+func TestNaiveRivalIsCaught(t *testing.T) {
+	caught(t, sim.Options{Library: sim.Naive()}, []string{"handoff", "soup"}, "acknowledged lost")
+}
+
+// The locked rivals lose play and time, but nothing that they have acknowledged.
+func TestLockedRivalsKeepWhatTheyAcknowledge(t *testing.T) {
+	for _, library := range []sim.Library{sim.StealAfter40(), sim.Lease()} {
+		for _, s := range sim.Scenarios() {
+			if s.Name != "soup" && s.Name != "crash" {
+				continue
+			}
+			score, _ := play(t, sim.Options{Library: library, Scenario: s, WorldOptions: sim.WorldOptions{Seed: 1}})
+			for _, v := range score.Violations {
+				t.Errorf("%s: %v", library.Name(), v)
+			}
+		}
+	}
+}
