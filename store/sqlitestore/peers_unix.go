@@ -162,6 +162,7 @@ func (p *peers) send(frame []byte) {
 	for name, l := range p.mu.links {
 		if l.isDead() {
 			delete(p.mu.links, name)
+			p.mu.listed = time.Time{} // it may only have failed to connect
 			continue
 		}
 		select {

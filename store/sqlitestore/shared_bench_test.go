@@ -5,6 +5,8 @@ package sqlitestore_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -53,14 +55,38 @@ func BenchmarkBus(b *testing.B) {
 	reportQuantiles(b, latencies, 0.5, 0.99)
 }
 
+// benchFsync is what the disk itself takes to overwrite and sync two pages.
+func benchFsync(b *testing.B) {
+	f, err := os.Create(filepath.Join(b.TempDir(), "file"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	var latencies []time.Duration
+	for i := int64(0); b.Loop(); i++ {
+		start := time.Now()
+		if _, err := f.WriteAt(make([]byte, 8192), i%1000*8192); err != nil {
+			b.Fatal(err)
+		}
+		if err := f.Sync(); err != nil {
+			b.Fatal(err)
+		}
+		latencies = append(latencies, time.Since(start))
+	}
+	reportQuantiles(b, latencies, 0.5, 0.99, 0.999)
+}
+
 // BenchmarkUpdateDuringFlush measures updates of documents, one after the other, while 10,000
 // entries are merged into a board of a million each second, and without.
 func BenchmarkUpdateDuringFlush(b *testing.B) {
 	e := open(b, b.TempDir(), nil)
 	fillBoard(b, e.Boards(), *entriesFlag)
-	fillRecords(b, e.Durable())
+	for range 10 { // until the log has its length, and is overwritten
+		fillRecords(b, e.Durable())
+	}
 	syscall.Sync() // what the filling left to the kernel is not measured
 	version := store.Version(1)
+	b.Run("fsync alone", func(b *testing.B) { benchFsync(b) })
 	for _, flushing := range []bool{false, true} {
 		b.Run(fmt.Sprintf("flushing=%v", flushing), func(b *testing.B) {
 			var stop atomic.Bool

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"runtime"
 	"time"
 
 	"github.com/shoalworks/shoal/clock"
@@ -109,6 +110,7 @@ func (wr *writer) step(ctx context.Context) {
 	default:
 		g.end(err)
 	}
+	runtime.Gosched() // who has an answer may have the next call: fuller groups
 	wr.checkpoint.after(ctx, wr, g)
 	if !wr.queue.empty() {
 		wr.pass(ctx)
