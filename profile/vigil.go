@@ -290,11 +290,25 @@ func (v *vigil) judge(s sighting, at store.Version) {
 	if s.journal != nil {
 		v.journal, v.journalAt = s.journal, at
 	}
-	wait := set.node.Options().Beat
-	if left := set.node.Rules().DeadAfter - s.beat.Age; s.beat.Present && left > 0 {
+	v.nextLook = s.beat.At.Add(v.lookAgain())
+}
+
+// lookAgain is how long after the latest look the next one may tell more: at once when the
+// node could not judge by it, and else when the beat would be too old, or would have stood
+// still for long enough; but every beat, since a holder may say that it is closed.
+func (v *vigil) lookAgain() time.Duration {
+	set := v.load.set
+	wait, dead := set.node.Options().Beat, set.node.Rules().DeadAfter
+	if !v.latest.MayJudge {
+		return min(wait, set.opts.PollEvery)
+	}
+	if left := dead - v.latest.Age; v.latest.Present && left > 0 {
 		wait = min(wait, left+lookSoon)
 	}
-	v.nextLook = s.beat.At.Add(wait)
+	if left := dead - v.latest.At.Sub(v.first.At); left > 0 {
+		wait = min(wait, left+lookSoon)
+	}
+	return wait
 }
 
 // prefetched is the journal, if it was read after the record had been read as it is now.
