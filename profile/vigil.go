@@ -240,7 +240,8 @@ type sighting struct {
 	version store.Version
 	rival   asker
 	beat    node.Look
-	looked  bool
+	tried   bool // to look at the beat
+	looked  bool // and did
 	journal *journalReading
 }
 
@@ -281,8 +282,8 @@ func (v *vigil) look(ctx context.Context, r reading) (next reading, ok bool) {
 func (v *vigil) judge(s sighting, at store.Version) {
 	set := v.load.set
 	if !s.looked {
-		if !set.clk.Now().Before(v.nextLook) {
-			v.nextLook = set.clk.Now().Add(set.node.Options().Beat / 2)
+		if s.tried {
+			v.nextLook = set.clk.Now().Add(set.opts.PollEvery)
 		}
 		return
 	}
@@ -346,6 +347,7 @@ func (s *sighting) readNote(ctx context.Context, v *vigil) {
 }
 
 func (s *sighting) lookAt(ctx context.Context, v *vigil) {
+	s.tried = true
 	call, cancel := v.load.set.within(ctx)
 	defer cancel()
 	var wg sync.WaitGroup
