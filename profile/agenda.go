@@ -159,6 +159,13 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 // rise queues what is due for the session. While a worker is at it, the worker plans anew
 // when it is done.
 func (s *Session) rise(now time.Time) {
@@ -197,7 +204,7 @@ func (s *Session) dueLocked(now time.Time) time.Time {
 		due = nextSlot(s.set.began.Add(spread(s.key, o.FallbackSave)), o.FallbackSave, w.last)
 	}
 	if s.dirtyLocked() && o.Autosave > 0 {
-		due = earlier(due, nextSlot(w.anchor, o.Autosave, now))
+		due = earlier(due, nextSlot(w.anchor, o.Autosave, latest(now, w.anchor)))
 	}
 	if !due.IsZero() && w.fails > 0 && due.Before(w.retry) {
 		return w.retry

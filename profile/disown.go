@@ -41,19 +41,12 @@ func (s *Set) disown(key string, d disowned, n node.Note) {
 		o.claims = append(o.claims, d.claims...)
 		o.asked = append(o.asked, d.asked...)
 	}
-	o.until = later(o.until, d.until)
+	o.until = latest(o.until, d.until)
 	if n.Version != 0 {
 		o.note = n // there is one key for them: the newest has replaced the others
 	}
 	s.mu.Unlock()
 	s.plan.wake()
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // freeOrphans looks after the disowned tokens that are due, and tells when the next is.

@@ -52,9 +52,10 @@ type Options struct {
 	Validate func(doc.Value) error
 	// Policy is what a load does about a living holder that does not let go. Default Steal.
 	Policy Policy
-	// Autosave is how long a change waits for its save. Shorter loses less when node and
-	// journal are lost, and costs a write each time; negative saves only when asked to and
-	// at the end. Default 60 s.
+	// Autosave is how long a change waits at most for its save; the first of a session waits
+	// up to half as long again, so that sessions opened together are not saved together.
+	// Shorter loses less in a crash, and costs a write each time; negative saves only when
+	// asked to and at the end. Default 60 s.
 	Autosave time.Duration
 	// LoadTimeout is the deadline of a whole load, and the age from which an ask is void.
 	// Default 120 s.

@@ -55,7 +55,7 @@ type writing struct {
 	verify   bool    // somebody says that the session was taken: read the record
 	verified string  // token of the load that was said to have taken it
 
-	anchor time.Time // autosaves fall on anchor + n × Autosave
+	anchor time.Time // autosaves fall on anchor + n × Autosave, from n = 1 on
 	last   time.Time // when the last write that landed was sent
 	fails  int
 	retry  time.Time // not before, after a failed write
@@ -149,7 +149,7 @@ func (s *Set) newSession(sl *slot, version store.Version, rec record) *Session {
 	sess.mu.rec = rec
 	sess.mu.hold = hold{token: token, epoch: rec.epoch, version: version, base: rec.revision}
 	sess.mu.write.last = now
-	sess.mu.write.anchor = now.Add(-spread(sl.key, s.opts.Autosave))
+	sess.mu.write.anchor = now.Add(spread(sl.key, s.opts.Autosave/2)) // the first is a period later
 	return sess
 }
 
