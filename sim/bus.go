@@ -63,6 +63,7 @@ func (s *subscription) deliver(payload []byte, name uint64) bool {
 	w.tally.Messages++
 	w.trace.mark(w.now(), s.p, name, 7)
 	w.say(s.p, "receives %s", payload)
+	w.watch.Heard(s.p, payload)
 	go s.receive(payload)
 	return true
 }

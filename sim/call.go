@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/shoalworks/shoal/store"
@@ -116,6 +117,9 @@ func (c *call) leave() bool {
 	}
 	part := w.part(c.part)
 	c.left, c.sent = true, w.now()
+	if p.deaf && c.op == opCommit && strings.HasPrefix(c.key, recordPrefix) {
+		p.deaf, c.fate.units[0].lost = false, true
+	}
 	w.tally.Calls[part]++
 	w.tally.count(&c.request)
 	w.trace.mark(w.now(), p, c.name, 1)

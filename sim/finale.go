@@ -63,7 +63,7 @@ func (f *Fleet) audit(auditor *Server) {
 	limits := make([]time.Duration, len(f.keys))
 	for i, key := range f.keys {
 		policy := Policy(f.rng.below(3))
-		limits[i] = f.Settings.DeadAfter + 5*time.Second
+		limits[i] = f.Settings.DeadAfter + 5*time.Second + f.slowness()
 		if f.Ledger.leased(key) {
 			limits[i] += f.Settings.Lease
 			policy = PolicyWait // under Fail it is refused, as long as the lease holds
@@ -85,6 +85,16 @@ func (f *Fleet) audit(auditor *Server) {
 	for _, v := range visits {
 		v.AwaitOver()
 	}
+}
+
+// slowness is what a load takes longer than in the anchor world: a takeover waits for about
+// eight calls, one after the other.
+func (f *Fleet) slowness() time.Duration {
+	slow := time.Duration(0)
+	for _, w := range f.Weather {
+		slow = max(slow, w.Took.Max+w.Wait.Max-250*time.Millisecond)
+	}
+	return 8 * slow
 }
 
 // leased tells that a record's holder is dead and does not vouch for its beat: only its lease

@@ -26,6 +26,7 @@ type Process struct {
 	gone   atomic.Bool   // it has crashed, or the run has ended
 	paused bool
 	pauses uint64
+	deaf   bool // the answer to its next write to a record is lost
 	// cleared is when it was last cut off or paused.
 	cleared time.Duration
 	held    []*event

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"runtime"
@@ -94,8 +95,11 @@ func (r *records) Commit(ctx context.Context, txs ...store.Tx) []error {
 		part: r.part, op: opCommit, key: txs[0][0].Key, units: len(txs),
 		apply: func(i int) error {
 			err := r.driver().Commit(context.Background(), txs[i])[0]
-			if err == nil {
+			switch {
+			case err == nil:
 				w.watch.Wrote(r.p, txs[i])
+			case errors.Is(err, store.ErrConflict):
+				w.watch.Conflicted(r.p, txs[i])
 			}
 			return err
 		},

@@ -36,6 +36,10 @@ type Watcher interface {
 	Saw(p *Process, recs []store.Record, sent time.Duration)
 	// Landed: p was told that its transaction, sent at sent, is done.
 	Landed(p *Process, tx store.Tx, sent time.Duration)
+	// Conflicted: a transaction of p was applied to nothing, because a condition did not hold.
+	Conflicted(p *Process, tx store.Tx)
+	// Heard: a message was delivered to p.
+	Heard(p *Process, payload []byte)
 	// Violated: something is wrong with the run itself.
 	Violated(kind, text string)
 }

@@ -78,6 +78,12 @@ func (l *Ledger) journalLocked(w store.Write) {
 // Landed implements Watcher.
 func (l *Ledger) Landed(*Process, store.Tx, time.Duration) {}
 
+// Conflicted implements Watcher.
+func (l *Ledger) Conflicted(*Process, store.Tx) {}
+
+// Heard implements Watcher.
+func (l *Ledger) Heard(*Process, []byte) {}
+
 // recordLocked checks a write to a profile's record.
 func (l *Ledger) recordLocked(p *Process, w store.Write) {
 	key := w.Key[len(recordPrefix):]
