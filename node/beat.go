@@ -43,8 +43,36 @@ func (n *Node) beat(ctx context.Context) error {
 	}
 	if err != nil {
 		n.opts.Logger.WarnContext(ctx, "beat did not land", "node", n.id, "err", err)
+		return err
 	}
-	return err
+	n.renewMark(ctx)
+	return nil
+}
+
+func (n *Node) markKey(slot int) string { return fmt.Sprintf("mark/%s/%d", n.id, slot) }
+
+// renewMark writes a mark when one is due: a call of its own, after the beat. A mark whose
+// outcome is not known cannot be used, and the next beat writes another.
+func (n *Node) renewMark(ctx context.Context) {
+	sent := n.opts.Clock.Now()
+	n.mu.Lock()
+	slot, due := n.mu.pulse.markDue(sent, n.opts.Beat)
+	if due {
+		n.mu.pulse = n.mu.pulse.withMark(slot, mark{})
+	}
+	n.mu.Unlock()
+	if !due {
+		return
+	}
+	v := n.NewVersion()
+	err := n.st.Fast().Commit(ctx, store.Tx{{Key: n.markKey(slot), Op: store.Put, Value: []byte("{}"), Version: v}})[0]
+	if err != nil {
+		n.opts.Logger.DebugContext(ctx, "mark did not land", "node", n.id, "err", err)
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.mu.pulse = n.mu.pulse.withMark(slot, mark{version: v, sent: sent, acked: n.opts.Clock.Now()})
 }
 
 // beatOnce sends one beat, conditional on the last one, and reads back what a conflict or a
@@ -119,9 +147,9 @@ func (n *Node) started() time.Time {
 // Look reads the beat of holder together with the node's own, in one call. A failed read is
 // an error, and proves nothing.
 func (n *Node) Look(ctx context.Context, holder string) (Look, error) {
-	keys := []string{beatPrefix + holder}
+	keys := []string{n.beatKey(), n.markKey(0), n.markKey(1)}
 	if holder != n.id {
-		keys = append(keys, n.beatKey())
+		keys = append(keys, beatPrefix+holder)
 	}
 	n.mu.Lock()
 	before := n.mu.pulse
@@ -132,8 +160,11 @@ func (n *Node) Look(ctx context.Context, holder string) (Look, error) {
 		return Look{}, fmt.Errorf("node: look at %s: %w", holder, err)
 	}
 	answered := n.opts.Clock.Now()
-	theirs, own := recs[0], recs[len(recs)-1]
-	look := Look{At: answered, MayJudge: n.calibrate(ctx, before, own, sent, answered)}
+	theirs := recs[len(recs)-1]
+	if holder == n.id {
+		theirs = recs[0]
+	}
+	look := Look{At: answered, MayJudge: n.calibrate(ctx, before, ownRecords(recs), sent, answered)}
 	if theirs.Missing() {
 		return look, nil
 	}
@@ -144,19 +175,32 @@ func (n *Node) Look(ctx context.Context, holder string) (Look, error) {
 	return look, nil
 }
 
+// own are the looker's own records in a look.
+type own struct {
+	beat  store.Record
+	marks [2]store.Record
+}
+
+func ownRecords(recs []store.Record) own {
+	return own{beat: recs[0], marks: [2]store.Record{recs[1], recs[2]}}
+}
+
 // calibrate decides whether this look may be judged by. The own beat may have moved while
 // the look was under way: then it fits the pulse before or the pulse after.
-func (n *Node) calibrate(ctx context.Context, before pulse, own store.Record, sent, answered time.Time) bool {
+func (n *Node) calibrate(ctx context.Context, before pulse, o own, sent, answered time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	may, moved := n.mu.pulse.mayJudge(own, sent, answered, n.opts.Beat)
-	if !may && !moved && before.version == own.Version && before.version != n.mu.pulse.version {
-		before.blocked = n.mu.pulse.blocked
-		may, moved = before.mayJudge(own, sent, answered, n.opts.Beat)
+	after, vouched, stepped := n.mu.pulse.readMarks(o.marks, sent, answered, n.opts.Beat)
+	n.mu.pulse = after
+	may, moved := after.mayJudge(o.beat, sent, answered, n.opts.Beat)
+	if !may && !moved && before.version == o.beat.Version && before.version != after.version {
+		before.blocked = after.blocked
+		may, moved = before.mayJudge(o.beat, sent, answered, n.opts.Beat)
 	}
-	if moved {
+	if moved || stepped {
 		n.mu.pulse.blocked = answered.Add(n.opts.DeadAfter)
-		n.opts.Logger.WarnContext(ctx, "the store's clock has moved: judging nobody", "node", n.id, "ownAge", own.Age, "for", n.opts.DeadAfter)
+		n.opts.Logger.WarnContext(ctx, "the store's clock has moved: judging nobody", "node", n.id, "ownAge", o.beat.Age, "for", n.opts.DeadAfter)
+		return false
 	}
-	return may
+	return may && vouched
 }

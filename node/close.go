@@ -171,6 +171,7 @@ func (n *Node) closeStage(ctx context.Context, stage Stage) []Unfinished {
 // lastBeat removes the beat record, or leaves one that says closed when a session is left.
 // Either write may be lost: then the beat grows old, and the verdict comes by age.
 func (n *Node) lastBeat(ctx context.Context, unfinished []Unfinished) error {
+	n.removeMarks(ctx)
 	for _, u := range unfinished {
 		if u.Stage == StageSessions {
 			err := n.beatOnce(ctx, true)
@@ -180,17 +181,44 @@ func (n *Node) lastBeat(ctx context.Context, unfinished []Unfinished) error {
 			return err
 		}
 	}
-	n.mu.Lock()
-	p := n.mu.pulse
-	n.mu.Unlock()
-	if p.version == 0 {
-		return nil
+	return n.removeBeat(ctx)
+}
+
+// removeBeat removes the beat record, whichever of this node's beats it is: one may have been
+// on its way when the loops ended.
+func (n *Node) removeBeat(ctx context.Context) error {
+	for {
+		recs, err := n.st.Fast().Get(ctx, n.beatKey())
+		if err != nil {
+			return fmt.Errorf("node: remove beat: %w", err)
+		}
+		n.mu.Lock()
+		_, mine := n.mu.pulse.own(recs[0].Version)
+		n.mu.Unlock()
+		if !mine {
+			return nil // gone, or not ours
+		}
+		err = n.st.Fast().Commit(ctx, store.Tx{{Key: n.beatKey(), Op: store.Delete, If: store.Is(recs[0].Version)}})[0]
+		if !errors.Is(err, store.ErrConflict) {
+			if err != nil {
+				return fmt.Errorf("node: remove beat: %w", err)
+			}
+			return nil
+		}
 	}
-	err := n.st.Fast().Commit(ctx, store.Tx{{Key: n.beatKey(), Op: store.Delete, If: store.Is(p.version)}})[0]
-	if err != nil && !errors.Is(err, store.ErrConflict) {
-		return fmt.Errorf("node: remove beat: %w", err)
+}
+
+// removeMarks removes the marks, best effort: nobody but this node reads them.
+func (n *Node) removeMarks(ctx context.Context) {
+	txs := make([]store.Tx, 2)
+	for slot := range txs {
+		txs[slot] = store.Tx{{Key: n.markKey(slot), Op: store.Delete}}
 	}
-	return nil
+	for _, err := range n.st.Fast().Commit(ctx, txs...) {
+		if err != nil {
+			n.opts.Logger.DebugContext(ctx, "mark not removed", "node", n.id, "err", err)
+		}
+	}
 }
 
 func (n *Node) saysClosed(ctx context.Context) bool {

@@ -30,6 +30,20 @@ func (p Pulse) MayJudge(own store.Record, sent, answered time.Time, beat time.Du
 	return p.p.mayJudge(own, sent, answered, beat)
 }
 
+// Marked is the pulse with a mark that has landed.
+func (p Pulse) Marked(slot int, v store.Version, sent, acked time.Time) Pulse {
+	return Pulse{p.p.withMark(slot, mark{v, sent, acked})}
+}
+
+func (p Pulse) MarkDue(now time.Time, beat time.Duration) (slot int, ok bool) {
+	return p.p.markDue(now, beat)
+}
+
+func (p Pulse) ReadMarks(seen [2]store.Record, sent, answered time.Time, beat time.Duration) (after Pulse, vouched, moved bool) {
+	q, vouched, moved := p.p.readMarks(seen, sent, answered, beat)
+	return Pulse{q}, vouched, moved
+}
+
 func (p Pulse) Suspect(now time.Time, beat, deadAfter time.Duration) bool {
 	return p.p.suspect(now, beat, deadAfter)
 }

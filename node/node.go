@@ -69,6 +69,7 @@ func Start(ctx context.Context, st *store.Store, opts *Options) (*Node, error) {
 	if err := n.firstBeat(ctx); err != nil {
 		return nil, fmt.Errorf("node: start: %w", err)
 	}
+	n.renewMark(ctx)
 	loopCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	n.stop = stop
 	sub, err := st.Bus().Subscribe(ctx, topic(n.id), n.receive)

@@ -172,6 +172,47 @@ func TestClockStepOfTheStoreKillsNobody(t *testing.T) {
 	}
 }
 
+// The looker's own beat is stamped anew right after the step, and honest; the other's is not.
+func TestClockStepBetweenTwoBeatsKillsNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		a, _ := f.start(&node.Options{Name: "a"})
+		time.Sleep(500 * time.Millisecond)
+		b, _ := f.start(&node.Options{Name: "b"})
+		for range 40 { // more than one change of marks
+			time.Sleep(5*time.Second - 300*time.Millisecond)
+			f.engine.StepClock(memstore.Durable|memstore.Fast, time.Minute) // after a's beat, before b's
+			time.Sleep(400 * time.Millisecond)                              // after b's, before a's next
+			if v, e := judgeBy(t, b, a.ID(), 0); v == node.Dead {
+				t.Fatalf("a live node is dead by %s", e)
+			}
+			time.Sleep(900 * time.Millisecond)
+		}
+		time.Sleep(7 * time.Second)
+		if v, _ := judgeBy(t, b, a.ID(), 0); v != node.Alive {
+			t.Errorf("long after the steps: %v", v)
+		}
+	})
+}
+
+// A beat that is on its way when the node closes does not stay behind.
+func TestCloseRemovesTheBeatThatWasOnItsWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		a, tamper := f.start(&node.Options{Name: "a"})
+		tamper.set(func(store.Tx) (bool, error) { return true, store.ErrUnknown })
+		time.Sleep(1500 * time.Millisecond)
+		tamper.set(func(store.Tx) (bool, error) { return true, nil })
+		if _, err := a.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		st, _ := f.engine.Store()
+		for rec, err := range st.Fast().Scan(t.Context(), store.Range{}) {
+			t.Errorf("left behind: %s %v", rec.Key, err)
+		}
+	})
+}
+
 func TestStoreThatForgotBeatsKillsNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)

@@ -14,6 +14,7 @@ type pulse struct {
 	landed  time.Time     // local time at which that beat was sent
 	acked   time.Time     // local time at which its answer came
 	run     time.Time     // when the current run of landed beats began
+	marks   [2]mark       // older records of this node, see mark
 	blocked time.Time     // judging is forbidden until then: the store's clock has moved
 	pending []sentBeat    // beats whose outcome is unknown, oldest first, at most maxPending
 }
@@ -21,6 +22,56 @@ type pulse struct {
 type sentBeat struct {
 	version store.Version
 	sent    time.Time
+}
+
+// mark is a record that this node writes now and then, only to read its Age again: the beat
+// itself is always young, and after a step of the store's clock soon honest again, while the
+// beats of others still seem old. A mark of at least 1.5 beats, read in the same call, proves
+// that the clock has not moved since, and by then every living node has beaten again. The two
+// are written in turns, so that one is always old enough.
+type mark struct {
+	version     store.Version // 0: not usable
+	sent, acked time.Time
+}
+
+// markEvery is after how many beats the other mark is written.
+const markEvery = 15
+
+// markDue tells which mark is to be written at now; ok is false when none is.
+func (p pulse) markDue(now time.Time, beat time.Duration) (slot int, ok bool) {
+	newest := time.Time{}
+	for i, m := range p.marks {
+		if m.version != 0 && m.acked.After(newest) {
+			newest, slot = m.acked, 1-i
+		}
+	}
+	return slot, newest.IsZero() || now.Sub(newest) >= markEvery*beat
+}
+
+// withMark notes a mark that has landed, or, with version 0, one that cannot be used.
+func (p pulse) withMark(slot int, m mark) pulse {
+	p.marks[slot] = m
+	return p
+}
+
+// readMarks takes in how the marks were seen by a look: whether one of them vouches for the
+// store's clock, and whether one proves that it has moved. A mark that is not there any more
+// cannot be used.
+func (p pulse) readMarks(seen [2]store.Record, sent, answered time.Time, beat time.Duration) (after pulse, vouched, moved bool) {
+	half := beat / 2
+	for i, m := range p.marks {
+		switch {
+		case m.version == 0:
+		case seen[i].Version != m.version:
+			p.marks[i] = mark{}
+		case seen[i].Age > answered.Sub(m.sent)+half, seen[i].Age < sent.Sub(m.acked)-half:
+			moved = true
+			p.marks[i] = mark{}
+		case sent.Sub(m.acked) >= beat+half:
+			vouched = true
+		}
+	}
+	return p, vouched, moved
 }
 
 // maxPending bounds the beats whose answer was lost. An older one than that cannot land any
@@ -48,7 +99,7 @@ func (p pulse) landedBeat(b sentBeat, acked time.Time, beat time.Duration) pulse
 
 // forgotten notes that the store has no beat of this node any more.
 func (p pulse) forgotten() pulse {
-	return pulse{blocked: p.blocked, pending: p.pending}
+	return pulse{blocked: p.blocked, pending: p.pending, marks: p.marks}
 }
 
 // own finds v among the beats that this node sent.

@@ -116,6 +116,50 @@ func TestMayJudge(t *testing.T) {
 	}
 }
 
+func TestMarks(t *testing.T) {
+	ms := time.Millisecond
+	marked := node.Pulse{}.Marked(0, 50, at(0), at(10*ms))
+	both := marked.Marked(1, 51, at(15*beat), at(15*beat+10*ms))
+	none := store.Record{}
+	for _, c := range []struct {
+		what           string
+		pulse          node.Pulse
+		seen           [2]store.Record
+		sent           time.Duration
+		vouched, moved bool
+	}{
+		{"no mark", node.Pulse{}, [2]store.Record{none, none}, 2 * beat, false, false},
+		{"old enough", marked, [2]store.Record{own(50, 2*beat), none}, 2 * beat, true, false},
+		{"too young", marked, [2]store.Record{own(50, beat), none}, beat, false, false},
+		{"gone", marked, [2]store.Record{none, none}, 2 * beat, false, false},
+		{"another's", marked, [2]store.Record{own(49, 2*beat), none}, 2 * beat, false, false},
+		{"the store's clock went on", marked, [2]store.Record{own(50, 62*beat), none}, 2 * beat, false, true},
+		{"the store's clock went back", marked, [2]store.Record{own(50, 0), none}, 2 * beat, false, true},
+		{"the older one vouches", both, [2]store.Record{own(50, 15200*ms), own(51, 200*ms)}, 15200 * ms, true, false},
+		{"the younger one tells of a step", both, [2]store.Record{own(50, 15200*ms), own(51, 60*beat)}, 15200 * ms, true, true},
+	} {
+		after, vouched, moved := c.pulse.ReadMarks(c.seen, at(c.sent), at(c.sent+10*ms), beat)
+		if vouched != c.vouched || moved != c.moved {
+			t.Errorf("%s: vouched %v moved %v, want %v %v", c.what, vouched, moved, c.vouched, c.moved)
+		}
+		if _, again, _ := after.ReadMarks(c.seen, at(c.sent), at(c.sent+10*ms), beat); moved && again && c.what != "the younger one tells of a step" {
+			t.Errorf("%s: a mark that told of a step vouches afterwards", c.what)
+		}
+	}
+	if slot, due := (node.Pulse{}).MarkDue(at(0), beat); !due || slot != 0 && slot != 1 {
+		t.Error("the first mark is not due")
+	}
+	if _, due := marked.MarkDue(at(14*beat), beat); due {
+		t.Error("due too soon")
+	}
+	if slot, due := marked.MarkDue(at(16*beat), beat); !due || slot != 1 {
+		t.Errorf("slot %d due %v, want the other one", slot, due)
+	}
+	if slot, due := both.MarkDue(at(31*beat), beat); !due || slot != 0 {
+		t.Errorf("slot %d due %v, want the older one", slot, due)
+	}
+}
+
 func TestPulseKnowsItsOwnBeats(t *testing.T) {
 	p := steadyPulse().SentUnknown(20, at(beat)).SentUnknown(21, at(2*beat))
 	for v, want := range map[store.Version]bool{10: true, 20: true, 21: true, 9: false, 0: false} {
