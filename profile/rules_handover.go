@@ -144,6 +144,11 @@ func waitStepOf(f waitFacts) (waitStep, node.Evidence) {
 	return waitOn, node.NoEvidence
 }
 
+// outbid tells that a newer ask has taken the place of this load's, while the record may have
+// moved on already: to that asker, whom this load must not ask in turn, since it would end the
+// session of the newer request. A record that is free may be claimed all the same.
+func outbid(note noteState, r reading) bool { return note == noteOther && r.holder() != "" }
+
 // patience is how long a load waits for a living holder before its policy speaks. A holder
 // that does not vouch for its beat reads its asks at its fallback saves only.
 func patience(stealAfter, fallbackSave time.Duration, beating bool) time.Duration {

@@ -125,6 +125,27 @@ func TestWaitStep(t *testing.T) {
 	}
 }
 
+func TestOutbidWhenTheRecordHasMovedOn(t *testing.T) {
+	held := reading{version: 5, record: record{session: &tenure{token: "newest", node: "c"}}}
+	free := reading{version: 5}
+	for _, c := range []struct {
+		what string
+		note noteState
+		r    reading
+		want bool
+	}{
+		{"the newest asker has it already", noteOther, held, true},
+		{"free: claim it", noteOther, free, false},
+		{"missing: create it", noteOther, reading{}, false},
+		{"no newer ask", noteMine, held, false},
+		{"nothing is known of the note", noteUnread, held, false},
+	} {
+		if got := outbid(c.note, c.r); got != c.want {
+			t.Errorf("%s: %v, want %v", c.what, got, c.want)
+		}
+	}
+}
+
 func TestPatienceWithAHolderThatDoesNotBeat(t *testing.T) {
 	if got := patience(15*time.Second, 30*time.Second, true); got != 15*time.Second {
 		t.Errorf("beating: %v", got)

@@ -89,6 +89,8 @@ func (l *load) wait(ctx context.Context, r reading) (reading, error) {
 		case !ok:
 		case l.has(next) && v.note == noteOther:
 			return next, v.passOn(next)
+		case outbid(v.note, next):
+			return next, ErrOutbid
 		case next.holder() != v.target:
 			return next, nil
 		default:
