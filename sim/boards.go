@@ -9,13 +9,14 @@ import (
 // boards is a process's handle on the boards. Every call parks at the turnstile.
 type boards struct{ p *Process }
 
-// do makes a call of one unit and answers what the driver answered.
-func doBoard[T any](ctx context.Context, b *boards, o op, board string, call func(store.Boards) (T, error)) (T, error) {
+// doBoard makes a call of one unit and answers what the driver answered.
+func doBoard[T any](ctx context.Context, b *boards, o op, board string, call func(context.Context, store.Boards) (T, error)) (T, error) {
+	detached := context.WithoutCancel(ctx)
 	var out T
 	errs := b.p.call(ctx, request{
 		part: Boards, op: o, key: board, units: 1,
 		apply: func(int) (err error) {
-			out, err = call(b.p.w.boards)
+			out, err = call(detached, b.p.w.boards)
 			return err
 		},
 	})
@@ -28,30 +29,30 @@ func doBoard[T any](ctx context.Context, b *boards, o op, board string, call fun
 
 // Create implements store.Boards.
 func (b *boards) Create(ctx context.Context, board string, spec store.BoardSpec) (store.BoardInfo, error) {
-	return doBoard(ctx, b, opBoardWrite, board, func(d store.Boards) (store.BoardInfo, error) {
-		return d.Create(context.Background(), board, spec)
+	return doBoard(ctx, b, opBoardWrite, board, func(ctx context.Context, d store.Boards) (store.BoardInfo, error) {
+		return d.Create(ctx, board, spec)
 	})
 }
 
 // Merge implements store.Boards.
 func (b *boards) Merge(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
-	return doBoard(ctx, b, opBoardWrite, board, func(d store.Boards) ([]store.Change, error) {
-		return d.Merge(context.Background(), board, batch)
+	return doBoard(ctx, b, opBoardWrite, board, func(ctx context.Context, d store.Boards) ([]store.Change, error) {
+		return d.Merge(ctx, board, batch)
 	})
 }
 
 // Page implements store.Boards.
 func (b *boards) Page(ctx context.Context, board string, offset int64, limit int) (store.Page, error) {
-	return doBoard(ctx, b, opBoardRead, board, func(d store.Boards) (store.Page, error) {
-		return d.Page(context.Background(), board, offset, limit)
+	return doBoard(ctx, b, opBoardRead, board, func(ctx context.Context, d store.Boards) (store.Page, error) {
+		return d.Page(ctx, board, offset, limit)
 	})
 }
 
 // Standing implements store.Boards.
 func (b *boards) Standing(ctx context.Context, board, key string) (store.Standing, bool, error) {
 	found := false
-	s, err := doBoard(ctx, b, opBoardRead, board, func(d store.Boards) (store.Standing, error) {
-		s, ok, err := d.Standing(context.Background(), board, key)
+	s, err := doBoard(ctx, b, opBoardRead, board, func(ctx context.Context, d store.Boards) (store.Standing, error) {
+		s, ok, err := d.Standing(ctx, board, key)
 		found = ok
 		return s, err
 	})
@@ -60,50 +61,50 @@ func (b *boards) Standing(ctx context.Context, board, key string) (store.Standin
 
 // Around implements store.Boards.
 func (b *boards) Around(ctx context.Context, board, key string, n int) (store.Page, error) {
-	return doBoard(ctx, b, opBoardRead, board, func(d store.Boards) (store.Page, error) {
-		return d.Around(context.Background(), board, key, n)
+	return doBoard(ctx, b, opBoardRead, board, func(ctx context.Context, d store.Boards) (store.Page, error) {
+		return d.Around(ctx, board, key, n)
 	})
 }
 
 // Scores implements store.Boards.
 func (b *boards) Scores(ctx context.Context, board string, keys ...string) (map[string]store.Entry, error) {
-	return doBoard(ctx, b, opBoardRead, board, func(d store.Boards) (map[string]store.Entry, error) {
-		return d.Scores(context.Background(), board, keys...)
+	return doBoard(ctx, b, opBoardRead, board, func(ctx context.Context, d store.Boards) (map[string]store.Entry, error) {
+		return d.Scores(ctx, board, keys...)
 	})
 }
 
 // Remove implements store.Boards.
 func (b *boards) Remove(ctx context.Context, board string, keys ...string) (int, error) {
-	return doBoard(ctx, b, opBoardWrite, board, func(d store.Boards) (int, error) {
-		return d.Remove(context.Background(), board, keys...)
+	return doBoard(ctx, b, opBoardWrite, board, func(ctx context.Context, d store.Boards) (int, error) {
+		return d.Remove(ctx, board, keys...)
 	})
 }
 
 // Seal implements store.Boards.
 func (b *boards) Seal(ctx context.Context, board string) (store.BoardInfo, error) {
-	return doBoard(ctx, b, opBoardWrite, board, func(d store.Boards) (store.BoardInfo, error) {
-		return d.Seal(context.Background(), board)
+	return doBoard(ctx, b, opBoardWrite, board, func(ctx context.Context, d store.Boards) (store.BoardInfo, error) {
+		return d.Seal(ctx, board)
 	})
 }
 
 // Info implements store.Boards.
 func (b *boards) Info(ctx context.Context, board string) (store.BoardInfo, error) {
-	return doBoard(ctx, b, opBoardRead, board, func(d store.Boards) (store.BoardInfo, error) {
-		return d.Info(context.Background(), board)
+	return doBoard(ctx, b, opBoardRead, board, func(ctx context.Context, d store.Boards) (store.BoardInfo, error) {
+		return d.Info(ctx, board)
 	})
 }
 
 // List implements store.Boards.
 func (b *boards) List(ctx context.Context, prefix, after string, limit int) ([]string, error) {
-	return doBoard(ctx, b, opBoardRead, prefix, func(d store.Boards) ([]string, error) {
-		return d.List(context.Background(), prefix, after, limit)
+	return doBoard(ctx, b, opBoardRead, prefix, func(ctx context.Context, d store.Boards) ([]string, error) {
+		return d.List(ctx, prefix, after, limit)
 	})
 }
 
 // Drop implements store.Boards.
 func (b *boards) Drop(ctx context.Context, board string) error {
-	_, err := doBoard(ctx, b, opBoardWrite, board, func(d store.Boards) (struct{}, error) {
-		return struct{}{}, d.Drop(context.Background(), board)
+	_, err := doBoard(ctx, b, opBoardWrite, board, func(ctx context.Context, d store.Boards) (struct{}, error) {
+		return struct{}{}, d.Drop(ctx, board)
 	})
 	return err
 }

@@ -126,16 +126,16 @@ func (c *call) leave() bool {
 	cut := p.Cut[part]
 	if cut {
 		w.say(p, "%v %s: cut off", c.op, c.key)
-		if c.name&1 == 0 { // refused at once, or sent to nowhere
-			c.fate.refuse = true
-		} else {
-			c.fate.hang = true
-		}
-		for i := range c.fate.units {
-			c.fate.units[i].apply = false
+		c.refuse()
+		if fold(w.seed, c.name)&1 == 0 && !w.Refusing { // sent to nowhere, instead of refused at once
+			c.fate.refuse, c.fate.hang = false, true
 		}
 	} else {
 		w.say(p, "%v %s: sent", c.op, c.key)
+	}
+	if !cut && !c.affords() {
+		w.tally.Throttled++
+		c.refuse()
 	}
 	for i, u := range c.fate.units {
 		if u.apply {
@@ -151,6 +151,14 @@ func (c *call) leave() bool {
 	}
 	w.schedule(w.now()+after, p, fold(c.name, 0), c.respond)
 	return false
+}
+
+// refuse has the call not be taken.
+func (c *call) refuse() {
+	c.fate.refuse, c.fate.hang = true, false
+	for i := range c.fate.units {
+		c.fate.units[i].apply = false
+	}
 }
 
 // land is the second step: a unit has its effect.
@@ -298,5 +306,5 @@ func shown(errs []error) string {
 // abandon is the end of a caller by a crash: what has left may land or be lost on the way.
 func (c *call) abandon() {
 	c.answered = true
-	c.vanished = !c.left || c.name&3 == 0
+	c.vanished = !c.left || fold(c.p.w.seed, c.name)&3 == 0
 }

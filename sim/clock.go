@@ -98,9 +98,9 @@ func (a arming) live() bool { return a.t.armed == a.number }
 type armings []arming
 
 // Len, Less, Swap, Push and Pop implement heap.Interface.
-func (a armings) Len() int           { return len(a) }
-func (a armings) Less(i, j int) bool { return a[i].due < a[j].due }
-func (a armings) Swap(i, j int)      { a[i], a[j] = a[j], a[i] }
+func (a *armings) Len() int           { return len(*a) }
+func (a *armings) Less(i, j int) bool { return (*a)[i].due < (*a)[j].due }
+func (a *armings) Swap(i, j int)      { (*a)[i], (*a)[j] = (*a)[j], (*a)[i] }
 
 func (a *armings) Push(x any) {
 	one, ok := x.(arming)

@@ -19,17 +19,18 @@ type event struct {
 type events []*event
 
 // Len, Less, Swap, Push and Pop implement heap.Interface.
-func (e events) Len() int      { return len(e) }
-func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e *events) Len() int      { return len(*e) }
+func (e *events) Swap(i, j int) { (*e)[i], (*e)[j] = (*e)[j], (*e)[i] }
 
-func (e events) Less(i, j int) bool {
+func (e *events) Less(i, j int) bool {
+	a, b := (*e)[i], (*e)[j]
 	switch {
-	case e[i].due != e[j].due:
-		return e[i].due < e[j].due
-	case e[i].tie != e[j].tie:
-		return e[i].tie < e[j].tie
+	case a.due != b.due:
+		return a.due < b.due
+	case a.tie != b.tie:
+		return a.tie < b.tie
 	}
-	return e[i].seq < e[j].seq
+	return a.seq < b.seq
 }
 
 func (e *events) Push(x any) {

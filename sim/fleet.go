@@ -184,7 +184,7 @@ type Visit struct {
 	Over     chan struct{} // closed when the stay has ended
 
 	fleet  *Fleet
-	tenure *tenure
+	tenure *Tenure
 	leave  chan struct{}
 	steps  int
 	audit  bool // not part of the scenario: it is not counted

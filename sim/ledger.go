@@ -56,15 +56,15 @@ type Ledger struct {
 // page is what is known of one key.
 type page struct {
 	key     string
-	tenures []*tenure // in the order of opening
-	byEpoch map[uint64]*tenure
+	tenures []*Tenure // in the order of opening
+	byEpoch map[uint64]*Tenure
 	rec     *recordForm // as last written; nil: never
 	journal *journalForm
 	notes   int
 }
 
-// tenure is one session that a load has answered.
-type tenure struct {
+// Tenure is one session that a load has answered.
+type Tenure struct {
 	id      string
 	page    *page
 	proc    *Process
@@ -80,7 +80,7 @@ type tenure struct {
 	end     End
 	over    bool
 	taken   time.Duration // when the write that took it over was applied; 0: never
-	after   *tenure       // the first one that was opened after it
+	after   *Tenure       // the first one that was opened after it
 }
 
 // commit is one accepted step of play.
@@ -91,7 +91,7 @@ type commit struct {
 
 // point is a state: a session's data after so many of its own commits.
 type point struct {
-	t *tenure // nil: the template
+	t *Tenure // nil: the template
 	n int
 }
 
@@ -112,13 +112,20 @@ func (l *Ledger) Violated(kind, text string) {
 	l.violatedLocked(kind, "%s", text)
 }
 
+// Violations are those found so far.
+func (l *Ledger) Violations() []Violation {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.mu.violations)
+}
+
 func (l *Ledger) violatedLocked(kind, format string, args ...any) {
 	if len(l.mu.violations) < maxViolations {
 		l.mu.violations = append(l.mu.violations, Violation{l.now(), kind, fmt.Sprintf(format, args...)})
 	}
 }
 
-// Saw counts an event that a set of runs must have met.
+// Met counts an event that a set of runs must have met.
 func (l *Ledger) Met(event string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,19 +135,19 @@ func (l *Ledger) Met(event string) {
 func (l *Ledger) pageLocked(key string) *page {
 	p := l.mu.pages[key]
 	if p == nil {
-		p = &page{key: key, byEpoch: make(map[uint64]*tenure)}
+		p = &page{key: key, byEpoch: make(map[uint64]*Tenure)}
 		l.mu.pages[key] = p
 	}
 	return p
 }
 
 // Opened notes a session that a load has answered.
-func (l *Ledger) Opened(p *Process, key string, h Hold) *tenure {
+func (l *Ledger) Opened(p *Process, key string, h Hold) *Tenure {
 	data, epoch := h.Data(), h.Epoch()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	pg := l.pageLocked(key)
-	t := &tenure{
+	t := &Tenure{
 		id: fmt.Sprintf("%s.%s.%d", key, p.Name, len(pg.tenures)), page: pg, proc: p, epoch: epoch,
 		opened: l.now(), start: fingerprint(data), excused: -1,
 	}
@@ -165,8 +172,8 @@ func (l *Ledger) Opened(p *Process, key string, h Hold) *tenure {
 }
 
 // before is the session that t follows, nil when it is the first.
-func (pg *page) before(t *tenure) *tenure {
-	var best *tenure
+func (pg *page) before(t *Tenure) *Tenure {
+	var best *Tenure
 	for _, x := range pg.tenures {
 		if x.precedes(t) && (best == nil || best.precedes(x)) {
 			best = x
@@ -176,7 +183,7 @@ func (pg *page) before(t *tenure) *tenure {
 }
 
 // precedes tells that t comes after x: by epoch, or by the order of opening.
-func (x *tenure) precedes(t *tenure) bool {
+func (x *Tenure) precedes(t *Tenure) bool {
 	if x.epoch != 0 && t.epoch != 0 {
 		return x.epoch < t.epoch
 	}
@@ -199,7 +206,7 @@ func stepsOf(data doc.Value) int64 {
 }
 
 // contained is how many commits of x are in what t was opened with.
-func contained(t, x *tenure) int {
+func contained(t, x *Tenure) int {
 	for p := t.base; p.t != nil; p = p.t.base {
 		if p.t == x {
 			return p.n
@@ -209,7 +216,7 @@ func contained(t, x *tenure) int {
 }
 
 // keptLocked checks that what x has acknowledged is in what t was opened with.
-func (l *Ledger) keptLocked(t, x *tenure) {
+func (l *Ledger) keptLocked(t, x *Tenure) {
 	if x == t || !x.precedes(t) {
 		return
 	}
@@ -241,7 +248,10 @@ func (pg *page) find(id string, n int) (point, bool) {
 	}
 	for _, t := range slices.Backward(pg.tenures) {
 		if t.id == id {
-			return point{t, n}, n >= 1 && n <= len(t.commits)
+			if n < 1 || n > len(t.commits) {
+				return point{}, false
+			}
+			return point{t, n}, true
 		}
 	}
 	return point{}, false
@@ -258,7 +268,7 @@ func (pg *page) dataOf(pt point) uint64 {
 }
 
 // Committed notes a step of play that was accepted.
-func (l *Ledger) Committed(t *tenure, data doc.Value, revision uint64) {
+func (l *Ledger) Committed(t *Tenure, data doc.Value, revision uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if t.over && !t.proc.Gone() {
@@ -271,13 +281,13 @@ func (l *Ledger) Committed(t *tenure, data doc.Value, revision uint64) {
 }
 
 // Acknowledged notes that the first n steps of the session are promised to be kept.
-func (l *Ledger) Acknowledged(t *tenure, n int) {
+func (l *Ledger) Acknowledged(t *Tenure, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.ackLocked(t, n)
 }
 
-func (l *Ledger) ackLocked(t *tenure, n int) {
+func (l *Ledger) ackLocked(t *Tenure, n int) {
 	if n <= t.acked {
 		return
 	}
@@ -292,7 +302,7 @@ func (l *Ledger) ackLocked(t *tenure, n int) {
 
 // Ended notes the end of a session. Of one that says that everything is stored, everything
 // is acknowledged; left says that Close has named it.
-func (l *Ledger) Ended(t *tenure, end End, left bool) {
+func (l *Ledger) Ended(t *Tenure, end End, left bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if t.over {
@@ -316,7 +326,7 @@ func (l *Ledger) Ended(t *tenure, end End, left bool) {
 }
 
 // Dropped notes that a session's process is gone.
-func (l *Ledger) Dropped(t *tenure) {
+func (l *Ledger) Dropped(t *Tenure) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !t.over {

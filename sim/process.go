@@ -18,6 +18,9 @@ type Process struct {
 	Offset time.Duration
 	// Cut tells which parts it cannot reach.
 	Cut [parts]bool
+	// Budget is how many reads and writes of records a minute the durable store takes from it,
+	// each; what is over it is refused. 0: no limit.
+	Budget int
 
 	w      *World
 	index  int
@@ -26,7 +29,8 @@ type Process struct {
 	gone   atomic.Bool   // it has crashed, or the run has ended
 	paused bool
 	pauses uint64
-	deaf   bool // the answer to its next write to a record is lost
+	purses [2]purse // reads and writes
+	deaf   bool     // the answer to its next write to a record is lost
 	// cleared is when it was last cut off or paused.
 	cleared time.Duration
 	held    []*event

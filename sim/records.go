@@ -22,13 +22,14 @@ func (r *records) driver() store.Records { return r.p.w.records[r.part] }
 
 // Get implements store.Records. Each key is read by itself.
 func (r *records) Get(ctx context.Context, keys ...string) ([]store.Record, error) {
+	detached := context.WithoutCancel(ctx) // what has been sent does not end with its caller
 	out := make([]store.Record, len(keys))
 	asker := stackHash()
 	errs := r.p.call(ctx, request{
 		part: r.part, op: opGet, key: keys[0], units: len(keys),
 		content: func() uint64 { return asker },
 		apply: func(i int) error {
-			recs, err := r.driver().Get(context.Background(), keys[i])
+			recs, err := r.driver().Get(detached, keys[i])
 			if err == nil {
 				out[i] = recs[0]
 			}
@@ -61,12 +62,13 @@ func stackHash() uint64 {
 // Scan implements store.Records. It is one call; the pages of the simulator are large.
 func (r *records) Scan(ctx context.Context, rng store.Range) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
+		detached := context.WithoutCancel(ctx)
 		var found []store.Record
 		errs := r.p.call(ctx, request{
 			part: r.part, op: opScan, key: rng.From, units: 1,
 			apply: func(int) error {
 				found = found[:0]
-				for rec, err := range r.driver().Scan(context.Background(), rng) {
+				for rec, err := range r.driver().Scan(detached, rng) {
 					if err != nil {
 						return err
 					}
@@ -90,11 +92,11 @@ func (r *records) Scan(ctx context.Context, rng store.Range) iter.Seq2[store.Rec
 
 // Commit implements store.Records. Each transaction is applied by itself.
 func (r *records) Commit(ctx context.Context, txs ...store.Tx) []error {
-	w := r.p.w
+	w, detached := r.p.w, context.WithoutCancel(ctx)
 	return r.p.call(ctx, request{
 		part: r.part, op: opCommit, key: txs[0][0].Key, units: len(txs),
 		apply: func(i int) error {
-			err := r.driver().Commit(context.Background(), txs[i])[0]
+			err := r.driver().Commit(detached, txs[i])[0]
 			switch {
 			case err == nil:
 				w.watch.Wrote(r.p, txs[i])
@@ -135,11 +137,12 @@ func tellTx(tx store.Tx) string {
 
 // Now implements store.Records.
 func (r *records) Now(ctx context.Context) (time.Time, error) {
+	detached := context.WithoutCancel(ctx)
 	var now time.Time
 	errs := r.p.call(ctx, request{
 		part: r.part, op: opNow, units: 1,
 		apply: func(int) (err error) {
-			now, err = r.driver().Now(context.Background())
+			now, err = r.driver().Now(detached)
 			return err
 		},
 	})

@@ -11,6 +11,8 @@ type Scenario struct {
 	Weather  func(*[parts]Weather)
 	// Sound says that no fault of the scenario excuses a verdict on a living host.
 	Sound bool
+	// Few says that a run is long, and that a few seeds say enough.
+	Few bool
 	// Learn bounds, if set, how long a host may go on without hearing of a takeover.
 	Learn time.Duration
 }

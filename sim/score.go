@@ -94,7 +94,7 @@ func (l *Ledger) score() Score {
 }
 
 // weigh adds what one session shows.
-func (s *Score) weigh(t *tenure, now time.Duration) {
+func (s *Score) weigh(t *Tenure, now time.Duration) {
 	end := now
 	if t.over {
 		end = t.ended
@@ -143,6 +143,7 @@ func (t *Tally) add(o *Tally) {
 		{&t.Unknown, &o.Unknown},
 		{&t.Late, &o.Late},
 		{&t.Refused, &o.Refused},
+		{&t.Throttled, &o.Throttled},
 		{&t.Conflict, &o.Conflict},
 		{&t.Twins, &o.Twins},
 		{&t.Messages, &o.Messages},

@@ -18,6 +18,14 @@ const defaultSeeds = 2
 // sampled is of how many runs one is done twice, to compare the traces.
 const sampled = 10
 
+// few is how many of the seeds a scenario of long runs is played with.
+func few(seeds []uint64) []uint64 {
+	if len(seeds) <= defaultSeeds {
+		return seeds[:1]
+	}
+	return seeds[:min(20, len(seeds))]
+}
+
 // play runs one seed in a bubble of its own.
 func play(t *testing.T, o sim.Options) (score sim.Score, w *sim.World) {
 	t.Helper()
@@ -72,7 +80,11 @@ func series(t *testing.T, env settings, o sim.Options) sim.Line {
 	t.Helper()
 	line := sim.Line{Library: o.Library.Name(), Scenario: o.Scenario.Name, Stores: storesName(o.Apart)}
 	failures := 0
-	for i, seed := range env.seeds {
+	seeds := env.seeds
+	if o.Scenario.Few {
+		seeds = few(seeds)
+	}
+	for i, seed := range seeds {
 		o.Seed, o.Trace = seed, env.trace && env.only
 		score, world := guarded(t, o)
 		if failures < 5 && o.Library.Exact() && len(score.Violations) > 0 {
@@ -105,7 +117,7 @@ func guarded(t *testing.T, o sim.Options) (sim.Score, *sim.World) {
 
 func reproduce(t *testing.T, o sim.Options) string {
 	t.Helper()
-	return fmt.Sprintf("SHOAL_SIM_SEED=%d go test ./sim -run '%s'", o.Seed, t.Name())
+	return fmt.Sprintf("SHOAL_SIM_SEED=%d go test ./sim -run '%s$'", o.Seed, strings.ReplaceAll(t.Name(), "/", "$/"))
 }
 
 func report(t *testing.T, o sim.Options, score sim.Score) {

@@ -39,7 +39,7 @@ func Perform(script string, wait func()) string {
 	st := &stage{Fleet: f, holds: make(map[string]Hold), servers: make(map[string]*Server)}
 	st.scribe = &scribe{Ledger: f.Ledger, out: &st.out, now: f.Ledger.now, tokens: make(map[string]string)}
 	f.World = NewWorld(WorldOptions{Seed: 1, Wait: wait, Apart: true}, st.scribe)
-	f.Weather = weather
+	f.Weather, f.Refusing = weather, true
 	f.World.Run(func(a *Actor) {
 		f.Script = a
 		for line := range strings.Lines(script) {
@@ -189,10 +189,10 @@ func (s *stage) loseNext(server *Server) {
 }
 
 // tenureOf is the last session of a key on a process.
-func (l *Ledger) tenureOf(p *Process, key string) *tenure {
+func (l *Ledger) tenureOf(p *Process, key string) *Tenure {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var last *tenure
+	var last *Tenure
 	for _, t := range l.pageLocked(key).tenures {
 		if t.proc == p {
 			last = t

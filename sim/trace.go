@@ -7,13 +7,14 @@ import (
 
 // Tally is what the calls of a run came to.
 type Tally struct {
-	Calls    [parts]uint64 // sent, by part
-	Unknown  uint64        // writes whose answer was an unknown outcome
-	Late     uint64        // writes applied after their caller had been told that it is unknown
-	Refused  uint64        // calls that were not taken
-	Conflict uint64        // writes that found another version
-	Twins    uint64        // calls that arrived together and cannot be told apart
-	Messages uint64        // delivered
+	Calls     [parts]uint64 // sent, by part
+	Unknown   uint64        // writes whose answer was an unknown outcome
+	Late      uint64        // writes applied after their caller had been told that it is unknown
+	Refused   uint64        // calls that were not taken
+	Throttled uint64        // of these, over the budget of their process
+	Conflict  uint64        // writes that found another version
+	Twins     uint64        // calls that arrived together and cannot be told apart
+	Messages  uint64        // delivered
 
 	Reads     uint64 // of profiles, by key
 	Writes    uint64 // of profiles, by transaction

@@ -43,7 +43,7 @@ func (l *Ledger) judgedLocked(p *Process, before, next *recordForm) {
 		l.mu.wrong++
 		l.say("wrong verdict: %s judges %s dead by %s", p.Name, holder.proc.Name, evidence)
 	}
-	if !l.mayJudgeLocked(p, next.Session.Node, before.Session.Node) {
+	if !l.mayJudgeLocked(p, l.idLocked(p), before.Session.Node) {
 		l.violatedLocked("verdict", "%s judges %s dead by %s, and may not judge", p.Name, before.Session.Node, evidence)
 	}
 	if evidence == "age" || evidence == "unmoved" || evidence == "absent" {

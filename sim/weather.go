@@ -118,3 +118,33 @@ func unitFateOf(w *Weather, s *stream, write bool, f fate) unitFate {
 	}
 	return u
 }
+
+// purse is what is left of a budget: at most a minute's allowance.
+type purse struct {
+	spent float64 // requests that have not been paid back
+	at    time.Duration
+}
+
+// take takes n requests out of a budget of so many a minute, and tells whether they were there.
+func (p *purse) take(now time.Duration, n, perMinute int) bool {
+	p.spent = max(0, p.spent-(now-p.at).Minutes()*float64(perMinute))
+	p.at = now
+	if p.spent+float64(n) > float64(perMinute) {
+		return false
+	}
+	p.spent += float64(n)
+	return true
+}
+
+// affords tells whether the store takes a call from its process.
+func (c *call) affords() bool {
+	p := c.p
+	if p.Budget == 0 || c.part == Boards || c.part == Bus || fastKey(c.key) || c.op == opNow {
+		return true
+	}
+	kind := 0
+	if c.op.writes() {
+		kind = 1
+	}
+	return p.purses[kind].take(p.w.now(), c.units, p.Budget)
+}

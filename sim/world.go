@@ -54,6 +54,9 @@ type World struct {
 	Weather [parts]Weather
 	// Down tells which parts refuse every call. Changed in commands only.
 	Down [parts]bool
+	// Refusing has calls of a process that is cut off be refused at once; otherwise the seed
+	// says which are, and which get no answer.
+	Refusing bool
 
 	records  [2]store.Records // handles on the engine, by Part
 	watch    Watcher

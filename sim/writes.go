@@ -9,6 +9,7 @@ import (
 
 // hostEntry is a server as records name it.
 type hostEntry struct {
+	id     string
 	proc   *Process
 	closed bool            // it has ended in order
 	beats  []time.Duration // when its beats landed
@@ -31,10 +32,20 @@ func (l *Ledger) HostClosed(id string) {
 func (l *Ledger) hostLocked(id string) *hostEntry {
 	h := l.mu.hosts[id]
 	if h == nil {
-		h = new(hostEntry)
+		h = &hostEntry{id: id}
 		l.mu.hosts[id] = h
 	}
 	return h
+}
+
+// idLocked is how records name a process, empty when they do not.
+func (l *Ledger) idLocked(p *Process) string {
+	for id, h := range l.mu.hosts {
+		if h.proc == p {
+			return id
+		}
+	}
+	return ""
 }
 
 // Wrote implements Watcher: every transaction that was applied.
@@ -152,7 +163,7 @@ func (l *Ledger) complaintsLocked(pg *page, p *Process, before, next *recordForm
 		if changed && !follows(pg, before, next) {
 			add("foreign data", "data that the session named in the record has not made")
 		}
-		if kind == writeTakeover && !p.owns(l, next) {
+		if kind == writeTakeover && next.Session != nil && !p.owns(l, next) {
 			add("foreign write", "a takeover for somebody else")
 		}
 	}
@@ -192,8 +203,8 @@ func (l *Ledger) kindLocked(p *Process, before, next *recordForm) writeKind {
 		return writeHolder
 	case before.token() == next.token() && before.Epoch == next.Epoch && before.Session.Beating == next.Session.Beating:
 		return writeAsk
-	case next.Session != nil && next.token() != before.token() && next.TookFrom != nil && next.TookFrom.Token == before.token():
-		return writeTakeover
+	case next.token() != before.token() && next.TookFrom != nil && next.TookFrom.Token == before.token():
+		return writeTakeover // also by a reaper, which frees at once
 	}
 	return writeForeign
 }
@@ -257,7 +268,7 @@ func (l *Ledger) successorLocked(pg *page, before, next *recordForm) {
 
 // storedLocked checks an acknowledgement against what is stored: the record, and the journal
 // where it belongs to it.
-func (l *Ledger) storedLocked(t *tenure) {
+func (l *Ledger) storedLocked(t *Tenure) {
 	pg := t.page
 	if pg.rec == nil {
 		l.violatedLocked("acknowledged, not stored", "%s: session %s acknowledges %d steps, and there is no record", pg.key, t.id, t.acked)
