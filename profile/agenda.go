@@ -144,7 +144,7 @@ func (s *Set) loop() {
 func (s *Set) step(ctx context.Context, w *watch, now time.Time) time.Time {
 	due, next := s.plan.due(now)
 	for _, sess := range due {
-		sess.rise(now)
+		sess.rise()
 	}
 	next = earlier(next, s.watchBeats(ctx, w, now))
 	next = earlier(next, s.freeOrphans(ctx, now))
@@ -168,7 +168,7 @@ func latest(a, b time.Time) time.Time {
 
 // rise queues what is due for the session. While a worker is at it, the worker plans anew
 // when it is done.
-func (s *Session) rise(now time.Time) {
+func (s *Session) rise() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := &s.mu.write
@@ -220,12 +220,11 @@ func (s *Session) fallbackLocked() bool {
 
 // nextSlot is the first of start + n × period after t.
 func nextSlot(start time.Time, period time.Duration, t time.Time) time.Time {
-	since := t.Sub(start)
-	n := since / period
-	if since%period < 0 {
-		n--
+	into := t.Sub(start) % period
+	if into < 0 {
+		into += period
 	}
-	return start.Add((n + 1) * period)
+	return t.Add(period - into)
 }
 
 // spread is a part of period that depends on the key alone, so that sessions opened or

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/doc"
 )
 
@@ -181,23 +182,22 @@ func TestBudgetRules(t *testing.T) {
 }
 
 func TestCrewDoesUrgentWorkFirst(t *testing.T) {
-	c := crew{limit: 0}
+	c := newCrew(0, clock.System(), nil)
 	a, b, u := &Session{key: "a"}, &Session{key: "b"}, &Session{key: "u"}
 	c.add(a, plain)
 	c.add(b, plain)
 	c.add(u, urgent)
-	c.mu.busy = 1
 	var got []string
 	for s, _ := c.next(); s != nil; s, _ = c.next() {
 		got = append(got, s.key)
 	}
-	if fmt.Sprint(got) != "[u a b]" || c.mu.busy != 0 {
-		t.Errorf("%v, %d busy", got, c.mu.busy)
+	if fmt.Sprint(got) != "[u a b]" || c.mu.idle != 1 {
+		t.Errorf("%v, %d idle", got, c.mu.idle)
 	}
 }
 
 func TestCrewLanesDoNotCreep(t *testing.T) {
-	c := crew{limit: 0}
+	c := newCrew(0, clock.System(), nil)
 	for range 100_000 {
 		c.add(&Session{}, plain)
 		c.add(&Session{}, plain)

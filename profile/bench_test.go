@@ -51,6 +51,7 @@ func document(bytes int) doc.Value {
 
 // sized are the documents that the goals name.
 func sized(b *testing.B, run func(b *testing.B, v doc.Value)) {
+	b.Helper()
 	for _, c := range []struct {
 		name  string
 		bytes int

@@ -78,6 +78,7 @@ func (s *Set) close(ctx context.Context) {
 	s.awaitOrphans(ctx, &r)
 	s.unhandle()
 	s.clean(ctx)
+	s.crew.dismiss()
 	s.tasks.wait(ctx)
 	s.halt()
 	r.Running = s.running(sessions)

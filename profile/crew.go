@@ -1,18 +1,27 @@
 package profile
 
-import "sync"
+import (
+	"sync"
+	"time"
+
+	"github.com/shoalworks/shoal/clock"
+)
 
 // crew runs the writes of sessions, at most limit at once. Workers start when there is work
-// and end when there is none, so that idle sessions cost nothing. Each session waits in each
-// lane at most once: the lanes are as long as there are sessions.
+// and go home when there has been none for a while, so that idle sessions cost nothing. Each
+// session waits in each lane at most once: the lanes are as long as there are sessions.
 type crew struct {
 	limit int
+	clk   clock.Clock
 	spawn func(func())
+	wake  chan struct{} // one for each worker that was called back; never blocks
+	home  chan struct{} // closed when nobody lingers any more
 	mu    struct {
 		sync.Mutex
-		lanes [2][]*Session
-		heads [2]int
-		busy  int
+		lanes   [2][]*Session
+		heads   [2]int
+		workers int // working or lingering
+		idle    int // lingering, and not called back yet
 	}
 }
 
@@ -24,13 +33,29 @@ const (
 	plain              // autosave, fallback
 )
 
+// linger is how long a worker waits for more. A goroutine that has just grown its stack is
+// worth keeping while there are saves every moment.
+const linger = 100 * time.Millisecond
+
+func newCrew(limit int, clk clock.Clock, spawn func(func())) *crew {
+	return &crew{limit: limit, clk: clk, spawn: spawn, wake: make(chan struct{}, limit), home: make(chan struct{})}
+}
+
+// dismiss has workers go home as soon as there is nothing to do.
+func (c *crew) dismiss() { close(c.home) }
+
 // add queues a session. The session sees to it that it does so once a lane.
 func (c *crew) add(s *Session, l lane) {
 	c.mu.Lock()
 	c.mu.lanes[l] = append(c.mu.lanes[l], s)
-	hire := c.mu.busy < c.limit
-	if hire {
-		c.mu.busy++
+	hire := false
+	switch {
+	case c.mu.idle > 0:
+		c.mu.idle--
+		c.wake <- struct{}{}
+	case c.mu.workers < c.limit:
+		c.mu.workers++
+		hire = true
 	}
 	c.mu.Unlock()
 	if hire {
@@ -40,15 +65,37 @@ func (c *crew) add(s *Session, l lane) {
 
 func (c *crew) work() {
 	for {
-		s, l := c.next()
-		if s == nil {
+		for s, l := c.next(); s != nil; s, l = c.next() {
+			s.work(l)
+		}
+		if !c.linger() {
 			return
 		}
-		s.work(l)
 	}
 }
 
-// next takes the next session, urgent ones first; nil ends the worker.
+// linger waits for a while to be called back; false sends the worker home.
+func (c *crew) linger() bool {
+	t := c.clk.NewTimer(linger)
+	defer t.Stop()
+	select {
+	case <-c.wake:
+		return true
+	case <-t.C():
+	case <-c.home:
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.idle == 0 { // all who linger have been called back, this one too
+		<-c.wake
+		return true
+	}
+	c.mu.idle--
+	c.mu.workers--
+	return false
+}
+
+// next takes the next session, urgent ones first; nil makes the worker linger.
 func (c *crew) next() (*Session, lane) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -66,6 +113,6 @@ func (c *crew) next() (*Session, lane) {
 		c.mu.lanes[l], c.mu.heads[l] = queue, head
 		return s, l
 	}
-	c.mu.busy--
+	c.mu.idle++
 	return nil, plain
 }

@@ -179,8 +179,12 @@ func afterFirst(match func(faultstore.Call) bool, f faultstore.Fault) faultstore
 func TestEveryWriteOfATakeoverGoesWrongOnce(t *testing.T) {
 	for _, prefix := range []string{"profile/", "journal/", "note/"} {
 		for _, fault := range []faultstore.Fault{
-			{Kind: faultstore.FailBefore}, {Kind: faultstore.FailAfter}, {Kind: faultstore.Late},
-			{Kind: faultstore.Late, After: time.Second}, {Kind: faultstore.Hang}, {Kind: faultstore.HangApplied},
+			{Kind: faultstore.FailBefore},
+			{Kind: faultstore.FailAfter},
+			{Kind: faultstore.Late},
+			{Kind: faultstore.Late, After: time.Second},
+			{Kind: faultstore.Hang},
+			{Kind: faultstore.HangApplied},
 		} {
 			t.Run(fmt.Sprint(prefix, fault), func(t *testing.T) {
 				bubble(t, func(t *testing.T, f *fleet) {

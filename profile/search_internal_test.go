@@ -64,7 +64,6 @@ type modelLoad struct {
 	asks    []asker // one for each session asked for
 	last    reading
 	reading bool // last is up to date as far as this load knows
-	bidding bool // it has asked, and polls
 }
 
 type modelSession struct {

@@ -252,7 +252,7 @@ func (w *world) answerLoad(c modelCall) error {
 	}
 	if c.err != nil {
 		w.get(c.node, forLoad)
-		return nil
+		return nil //nolint:nilerr // the modelled call failed, the model did not
 	}
 	l.last = c.seen
 	switch readStep(c.seen, w.me(c.node)) {
@@ -301,7 +301,7 @@ func (w *world) answerSession(c modelCall) error {
 		}
 	} else if c.err != nil {
 		s.busy = false // later again
-		return nil
+		return nil     //nolint:nilerr // the modelled call failed, the model did not
 	} else if s.attempt.version == 0 { // Session.verify
 		s.busy = false
 		if !s.hold.mine(c.seen) && !s.hold.bound() {
@@ -352,7 +352,7 @@ func (w *world) answerFree(c modelCall) error {
 	n := &w.nodes[c.node]
 	if c.put || c.err != nil {
 		n.freeing, n.lookedAt = false, false // look again
-		return nil
+		return nil                           //nolint:nilerr // the modelled call failed, the model did not
 	}
 	var kept []disowned
 	free := false

@@ -29,7 +29,7 @@ type Set struct {
 	life  func() context.Context
 	halt  context.CancelFunc
 	tasks tasks
-	crew  crew
+	crew  *crew
 	plan  agenda
 	hooks hooks
 	stats counters
@@ -78,8 +78,7 @@ func New(n *node.Node, setName string, opts *Options) (*Set, error) {
 	s.mu.slots = make(map[string]*slot)
 	s.mu.tokens = make(map[string]*slot)
 	s.mu.disowned = make(map[string]*orphan)
-	s.crew.limit = o.MaxWrites
-	s.crew.spawn = s.tasks.start
+	s.crew = newCrew(o.MaxWrites, s.clk, s.tasks.start)
 	s.plan.kick = make(chan struct{}, 1)
 	s.closing.ended = make(chan struct{})
 	s.unhandle = n.Handle(setName, s.receive)

@@ -202,6 +202,7 @@ func TestSoup(t *testing.T) {
 }
 
 func soup(t *testing.T, f *fleet, l *ledger, seed uint64, long time.Duration) {
+	t.Helper()
 	opts := &profile.Options{Template: doc.Must(map[string]any{"log": []any{}}), Autosave: 10 * time.Second, CallTimeout: 3 * time.Second, LoadTimeout: 30 * time.Second, FallbackSave: 5 * time.Second}
 	odds := faultstore.Odds{
 		FailBefore: 0.03, FailAfter: 0.03, Late: 0.02, Hang: 0.003, HangApplied: 0.003, Lose: 0.2, Twice: 0.05,
