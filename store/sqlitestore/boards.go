@@ -103,7 +103,7 @@ func (w *remove) apply(ctx context.Context, t *transaction) error {
 		return err
 	}
 	if w.refused = refuse(b, ok); w.refused != nil {
-		return nil
+		return nil //nolint:nilerr // the refusal is this job's own; the transaction goes on
 	}
 	counts, err := openDirectory(ctx, t.conn, b.id, w.sizes)
 	if err != nil {

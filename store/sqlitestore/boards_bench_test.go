@@ -181,7 +181,7 @@ func rawUpsert(b *testing.B, tx *sql.Tx, entries []store.Submission, sequence *i
 	if err != nil {
 		return err
 	}
-	defer stmt.Close()
+	defer func() { _ = stmt.Close() }()
 	for _, e := range entries {
 		*sequence++
 		if _, err := stmt.ExecContext(b.Context(), e.Key, ^e.Score, *sequence, int64(e.Stamp.Epoch)); err != nil {
@@ -198,7 +198,7 @@ func rawReadWrite(b *testing.B, tx *sql.Tx, entries []store.Submission, sequence
 	if err != nil {
 		return err
 	}
-	defer read.Close()
+	defer func() { _ = read.Close() }()
 	for _, e := range entries {
 		var place, seq, epoch, revision int64
 		if err := read.QueryRowContext(b.Context(), e.Key).Scan(&place, &seq, &epoch, &revision); err != nil {
@@ -209,7 +209,7 @@ func rawReadWrite(b *testing.B, tx *sql.Tx, entries []store.Submission, sequence
 	if err != nil {
 		return err
 	}
-	defer update.Close()
+	defer func() { _ = update.Close() }()
 	for _, e := range entries {
 		*sequence++
 		if _, err := update.ExecContext(b.Context(), ^e.Score, *sequence, int64(e.Stamp.Epoch), e.Key); err != nil {

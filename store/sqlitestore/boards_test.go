@@ -58,8 +58,8 @@ func scores() *rapid.Generator[int64] {
 	)
 }
 
-func keys(most int) *rapid.Generator[[]string] {
-	return rapid.Map(rapid.SliceOfNDistinct(rapid.IntRange(0, 400), 1, most, rapid.ID), func(ns []int) []string {
+func keys(least, most int) *rapid.Generator[[]string] {
+	return rapid.Map(rapid.SliceOfNDistinct(rapid.IntRange(0, 400), least, most, rapid.ID), func(ns []int) []string {
 		out := make([]string, len(ns))
 		for i, n := range ns {
 			out[i] = "k" + strconv.Itoa(n)
@@ -79,7 +79,7 @@ func (g *boardGame) Merge(t *rapid.T) {
 		batch.N = 1
 	}
 	same, constant := rapid.Bool().Draw(t, "same score"), scores().Draw(t, "score")
-	for _, key := range keys(150).Draw(t, "keys") {
+	for _, key := range keys(40, 200).Draw(t, "keys") {
 		s := store.Submission{Key: key, Score: constant, Stamp: store.Stamp{Epoch: uint64(rapid.IntRange(0, 5).Draw(t, "epoch"))}}
 		if !same {
 			s.Score = scores().Draw(t, "score")
@@ -101,7 +101,7 @@ func (g *boardGame) Merge(t *rapid.T) {
 
 // Remove removes some keys, or most of them.
 func (g *boardGame) Remove(t *rapid.T) {
-	some := keys(300).Draw(t, "keys")
+	some := keys(1, 300).Draw(t, "keys")
 	want, _ := g.model.Remove(some...)
 	got, err := g.engine.Boards().Remove(t.Context(), g.name, some...)
 	if err != nil || got != want {
@@ -159,7 +159,7 @@ func (g *boardGame) Check(t *rapid.T) {
 }
 
 // Ranks equal a full sort, whatever is merged and removed, through cuts, joins and restarts.
-// case B1, case B7, case B8, case B9, case B10, case B11
+// case B1, case B7, case B8, case B9, case B10, case B11.
 func TestRanksEqualAFullSort(t *testing.T) {
 	g := &boardGame{folder: t.TempDir()}
 	var err error
@@ -169,14 +169,17 @@ func TestRanksEqualAFullSort(t *testing.T) {
 	g.engine.SizeBoards(4, 4)
 	rapid.Check(t, func(t *rapid.T) {
 		g.start(t)
-		t.Repeat(map[string]func(*rapid.T){
-			"": g.Check, "merge": g.Merge, "merge again": g.Merge, "remove": g.Remove, "reopen": g.Reopen,
-		})
+		actions := []func(*rapid.T){g.Merge, g.Merge, g.Merge, g.Remove, g.Reopen}
+		for range rapid.IntRange(4, 12).Draw(t, "steps") { // each syncs the disk
+			rapid.SampledFrom(actions).Draw(t, "action")(t)
+			g.Check(t)
+		}
 		g.end(t)
 	})
 	if err := g.engine.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	t.Logf("at most %d shelves", g.shelves)
 	if g.shelves < 3 {
 		t.Fatalf("at most %d shelves were seen: the boards are too small to prove anything", g.shelves)
 	}
@@ -230,7 +233,7 @@ func createBoard(t testing.TB, boards store.Boards, name string) {
 }
 
 // A dropped board is gone at once, its rows a little later, and one of the same name is empty.
-// case B6
+// case B6.
 func TestDropSweeps(t *testing.T) {
 	folder := t.TempDir()
 	e := open(t, folder, nil)

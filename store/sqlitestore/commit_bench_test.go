@@ -225,6 +225,7 @@ func rawWriter(b *testing.B, path string) chan<- rawUpdate {
 			b.Error(err)
 			return
 		}
+		defer func() { _ = stmt.Close() }()
 		for first := range queue {
 			group := []rawUpdate{first}
 			_, _ = c.ExecContext(ctx, "BEGIN IMMEDIATE")

@@ -16,7 +16,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 
 	engine, err := sqlitestore.Open(ctx, folder, nil)
 	if err != nil {
@@ -26,7 +26,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer s.Close(ctx)
+	defer func() { _ = s.Close(ctx) }()
 
 	errs := s.Durable().Commit(ctx, store.Tx{{
 		Key: "profile/players/u_42", Op: store.Put, Value: []byte(`{"coins":7}`),

@@ -256,7 +256,13 @@ func TestPermissionsAreRestored(t *testing.T) {
 
 // Many processes start at once on a new folder: each finds it made once.
 func TestManyOpenANewFolder(t *testing.T) {
-	folder := t.TempDir()
+	for range 4 {
+		manyOpen(t, t.TempDir())
+	}
+}
+
+func manyOpen(t *testing.T, folder string) {
+	t.Helper()
 	engines := make([]*sqlitestore.Engine, 16)
 	var group sync.WaitGroup
 	for i := range engines {

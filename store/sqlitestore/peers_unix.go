@@ -266,7 +266,7 @@ func (l *link) run(to *net.UnixAddr, path string) {
 		bury(path, err)
 		return
 	}
-	defer socket.Close()
+	defer func() { _ = socket.Close() }()
 	_ = socket.SetWriteBuffer(4 * frameMost) // a smaller one still takes smaller messages
 	for {
 		select {

@@ -153,7 +153,7 @@ func (q *queue) expire(now time.Time, err error) {
 	q.refuse(err, func(j *job) bool { return !j.until.After(now) })
 }
 
-// refuse ends, as not done, the first jobs for which which holds.
+// refuse ends, as not done, the first jobs that which picks.
 func (q *queue) refuse(err error, which func(*job) bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -57,11 +57,12 @@ func BenchmarkBus(b *testing.B) {
 
 // benchFsync is what the disk itself takes to overwrite and sync two pages.
 func benchFsync(b *testing.B) {
+	b.Helper()
 	f, err := os.Create(filepath.Join(b.TempDir(), "file"))
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	var latencies []time.Duration
 	for i := int64(0); b.Loop(); i++ {
 		start := time.Now()

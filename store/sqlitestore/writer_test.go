@@ -251,6 +251,38 @@ func TestCommitOfManyGroups(t *testing.T) {
 	}
 }
 
+// No group is larger than it may be, by transactions or by bytes. What shares a group shares
+// its moment.
+func TestGroupsAreBounded(t *testing.T) {
+	for name, c := range map[string]struct {
+		options sqlitestore.Options
+		want    int // transactions of the largest group
+	}{
+		"by transactions": {sqlitestore.Options{GroupSize: 10}, 10},
+		"by bytes":        {sqlitestore.Options{GroupBytes: 5000}, 3}, // 1,000 bytes, and 512 of its own
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			e := open(t, folder, &c.options)
+			calls := make([]func() error, 40)
+			for i := range calls {
+				calls[i] = func() error {
+					return e.Durable().Commit(t.Context(), putTx(fmt.Sprintf("key/%02d", i), 1, make([]byte, 1000)))[0]
+				}
+			}
+			if err := errors.Join(grouped(t, e, calls...)...); err != nil {
+				t.Fatal(err)
+			}
+			var largest int
+			err := openRaw(t, filepath.Join(folder, "records.db")).QueryRowContext(t.Context(),
+				`SELECT max(n) FROM (SELECT count(*) AS n FROM records GROUP BY up)`).Scan(&largest)
+			if err != nil || largest > c.want || largest < 2 {
+				t.Fatalf("the largest group has %d transactions (%v), want at most %d", largest, err, c.want)
+			}
+		})
+	}
+}
+
 // A full disk: too large, not done, and the store goes on. What shares the engine's
 // transaction with a value that does not fit is written all the same.
 func TestFullDisk(t *testing.T) {
