@@ -427,11 +427,12 @@ func TestPagesAreOfOneState(t *testing.T) {
 			}
 		})
 	}
-	for range 300 {
+	for sequence := uint64(0); sequence < 2000; { // while some thousand changes are made
 		page, err := reader.Boards().Page(t.Context(), "top", 0, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
+		sequence = page.Info.Sequence
 		if page.Total != int64(len(page.Entries)) || page.Total%10 != 0 || page.Info.Count != page.Total {
 			t.Fatalf("a page of %d entries says %d", len(page.Entries), page.Total)
 		}
