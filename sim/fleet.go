@@ -128,7 +128,7 @@ func (f *Fleet) Close(s *Server) <-chan struct{} {
 		}
 		s.left = left
 		f.scoring.closed(a.Now() - begun)
-		f.World.say(s.Process, "closed: left %v, %v", left, err)
+		f.say(s.Process, "closed: left %v, %v", left, err)
 		f.Ledger.HostClosed(s.Host.ID())
 		f.endVisits(s)
 		close(done)
@@ -296,7 +296,7 @@ func (v *Visit) watch() {
 
 // note counts a load.
 func (f *Fleet) note(v *Visit, err error) {
-	f.World.say(v.Server.Process, "load of %s after %v: %v", v.Key, v.Waited, err)
+	f.say(v.Server.Process, "load of %s after %v: %v", v.Key, v.Waited, err)
 	switch refusal := refusalOf(err); {
 	case v.audit:
 	case err == nil:
@@ -405,7 +405,7 @@ func (v *Visit) release(a *Actor) {
 	if err == nil {
 		v.fleet.Ledger.Ended(v.tenure, endOf(v.Hold), false)
 	}
-	v.fleet.World.say(v.Server.Process, "release of %s: %v", v.Key, err)
+	v.fleet.say(v.Server.Process, "release of %s: %v", v.Key, err)
 	close(v.Over)
 	a.Yield()
 }

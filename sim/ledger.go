@@ -60,7 +60,6 @@ type page struct {
 	byEpoch map[uint64]*Tenure
 	rec     *recordForm // as last written; nil: never
 	journal *journalForm
-	notes   int
 }
 
 // Tenure is one session that a load has answered.

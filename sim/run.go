@@ -46,13 +46,13 @@ func Run(o Options) (Score, *World) {
 	f := &Fleet{Lib: o.Library, Settings: settings, names: make(map[string]int), rng: newStream(fold(seed, 1))}
 	f.Ledger = NewLedger(func() time.Duration { return f.now() }, o.Library.Exact(), settings)
 	f.Ledger.tolerance = 2*weather[Fast].Took.Max + weather[Fast].Wait.Max
-	o.WorldOptions.Seed = seed
+	o.Seed = seed
 	f.World = NewWorld(o.WorldOptions, f.Ledger)
 	f.Weather = weather
 	f.Ledger.say = func(format string, args ...any) { f.say(nil, format, args...) }
 
 	var score Score
-	f.World.Run(func(a *Actor) {
+	f.Run(func(a *Actor) {
 		f.Script = a
 		o.Scenario.Play(f)
 		score = f.scoreNow()
