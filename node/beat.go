@@ -147,9 +147,9 @@ func (n *Node) started() time.Time {
 // Look reads the beat of holder together with the node's own, in one call. A failed read is
 // an error, and proves nothing.
 func (n *Node) Look(ctx context.Context, holder string) (Look, error) {
-	keys := []string{n.beatKey(), n.markKey(0), n.markKey(1)}
+	keys := []string{beatPrefix + holder, n.markKey(0), n.markKey(1)}
 	if holder != n.id {
-		keys = append(keys, beatPrefix+holder)
+		keys = append(keys, n.beatKey())
 	}
 	n.mu.Lock()
 	before := n.mu.pulse
@@ -160,11 +160,12 @@ func (n *Node) Look(ctx context.Context, holder string) (Look, error) {
 		return Look{}, fmt.Errorf("node: look at %s: %w", holder, err)
 	}
 	answered := n.opts.Clock.Now()
-	theirs := recs[len(recs)-1]
+	theirs := recs[0]
+	seen := own{beat: recs[len(recs)-1], marks: [2]store.Record{recs[1], recs[2]}}
 	if holder == n.id {
-		theirs = recs[0]
+		seen.beat = theirs
 	}
-	look := Look{At: answered, MayJudge: n.calibrate(ctx, before, ownRecords(recs), sent, answered)}
+	look := Look{At: answered, MayJudge: n.calibrate(ctx, before, seen, sent, answered)}
 	if theirs.Missing() {
 		return look, nil
 	}
@@ -179,10 +180,6 @@ func (n *Node) Look(ctx context.Context, holder string) (Look, error) {
 type own struct {
 	beat  store.Record
 	marks [2]store.Record
-}
-
-func ownRecords(recs []store.Record) own {
-	return own{beat: recs[0], marks: [2]store.Record{recs[1], recs[2]}}
 }
 
 // calibrate decides whether this look may be judged by. The own beat may have moved while
