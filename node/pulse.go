@@ -34,8 +34,10 @@ type mark struct {
 	sent, acked time.Time
 }
 
-// markEvery is after how many beats the other mark is written.
-const markEvery = 15
+// markEvery is after how many beats the other mark is written. Two steps of the clock that
+// undo each other are seen unless both fall between the older mark and the look: so it is
+// short.
+const markEvery = 4
 
 // markDue tells which mark is to be written at now; ok is false when none is.
 func (p pulse) markDue(now time.Time, beat time.Duration) (slot int, ok bool) {

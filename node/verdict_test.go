@@ -149,13 +149,13 @@ func TestMarks(t *testing.T) {
 	if slot, due := (node.Pulse{}).MarkDue(at(0), beat); !due || slot != 0 && slot != 1 {
 		t.Error("the first mark is not due")
 	}
-	if _, due := marked.MarkDue(at(14*beat), beat); due {
+	if _, due := marked.MarkDue(at(3*beat), beat); due {
 		t.Error("due too soon")
 	}
-	if slot, due := marked.MarkDue(at(16*beat), beat); !due || slot != 1 {
+	if slot, due := marked.MarkDue(at(5*beat), beat); !due || slot != 1 {
 		t.Errorf("slot %d due %v, want the other one", slot, due)
 	}
-	if slot, due := both.MarkDue(at(31*beat), beat); !due || slot != 0 {
+	if slot, due := both.MarkDue(at(20*beat), beat); !due || slot != 0 {
 		t.Errorf("slot %d due %v, want the older one", slot, due)
 	}
 }
