@@ -152,10 +152,9 @@ func (f *Fleet) leftovers(rested bool) {
 		key, value, _ := strings.Cut(line, " ")
 		owner, _, _ := strings.Cut(key[strings.Index(key, "/")+1:], "/")
 		switch {
-		case strings.HasPrefix(key, beatPrefix) && crashed[owner]:
-		case strings.HasPrefix(key, beatPrefix):
-			// A server that closes while a beat is on its way does not remove the beat.
-			f.leaks++
+		case (strings.HasPrefix(key, beatPrefix) || strings.HasPrefix(key, markPrefix)) && crashed[owner]:
+		case strings.HasPrefix(key, beatPrefix), strings.HasPrefix(key, markPrefix):
+			f.leaks++ // one that was on its way when its server closed
 		case strings.HasPrefix(key, notePrefix) && (crashed[owner] || !rested):
 			f.leaks++ // its reader is dead, or has closed within the second
 		default:
@@ -167,7 +166,7 @@ func (f *Fleet) leftovers(rested bool) {
 // forgetFastKeys deletes what the fast store would hold.
 func (f *Fleet) forgetFastKeys() {
 	r := f.records[Durable]
-	for _, prefix := range []string{beatPrefix, notePrefix, "journal/"} {
+	for _, prefix := range fastPrefixes() {
 		for rec, err := range r.Scan(context.Background(), store.Prefix(prefix)) {
 			if err == nil {
 				_ = r.Commit(context.Background(), store.Tx{{Key: rec.Key, Op: store.Delete}})

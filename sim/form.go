@@ -91,11 +91,19 @@ const (
 	journalPrefix = "journal/" + setName + "/"
 	beatPrefix    = "node/"
 	notePrefix    = "note/"
+	markPrefix    = "mark/" // what a node measures the store's clock by
 )
+
+func fastPrefixes() []string { return []string{beatPrefix, markPrefix, notePrefix, "journal/"} }
 
 // fastKey tells that a key belongs to the fast store.
 func fastKey(key string) bool {
-	return strings.HasPrefix(key, beatPrefix) || strings.HasPrefix(key, notePrefix) || strings.HasPrefix(key, "journal/")
+	for _, prefix := range fastPrefixes() {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 func number(n uint64) string { return strconv.FormatUint(n, 10) }

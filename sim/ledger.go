@@ -44,6 +44,7 @@ type Ledger struct {
 		sync.Mutex
 		pages      map[string]*page
 		hosts      map[string]*hostEntry // by the id in records
+		ids        map[*Process]string
 		looks      map[lookKey][]look
 		violations []Violation
 		events     map[string]int
@@ -99,6 +100,7 @@ func NewLedger(now func() time.Duration, exact bool, s Settings) *Ledger {
 	l := &Ledger{say: func(string, ...any) {}, now: now, exact: exact, beat: s.Beat, tolerance: 300 * time.Millisecond}
 	l.mu.pages = make(map[string]*page)
 	l.mu.hosts = make(map[string]*hostEntry)
+	l.mu.ids = make(map[*Process]string)
 	l.mu.looks = make(map[lookKey][]look)
 	l.mu.events = make(map[string]int)
 	return l

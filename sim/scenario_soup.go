@@ -125,14 +125,16 @@ func skewedClocks(f *Fleet) {
 	o.play(f)
 }
 
-// clockStep: the stores' clocks jump a minute either way.
+// clockStep: the stores' clocks jump by a minute, now and then; in one run all forward, in
+// another all back.
 func clockStep(f *Fleet) {
+	step := time.Minute
+	if f.rng.chance(0.5) {
+		step = -step
+	}
 	o := broth()
 	o.Also = func(f *Fleet, _ *stew) {
-		step, which, do := time.Minute, f.rng.below(3), f.rng.chance(0.3)
-		if f.rng.chance(0.5) {
-			step = -step
-		}
+		which, do := f.rng.below(3), f.rng.chance(0.3)
 		if do {
 			f.stepClock([...]memstore.Part{memstore.Durable, memstore.Fast, memstore.Durable | memstore.Fast}[which], step)
 		}

@@ -200,15 +200,26 @@ func (s *scribe) Conflicted(p *Process, tx store.Tx) {
 // Saw implements Watcher.
 func (s *scribe) Saw(p *Process, recs []store.Record, sent time.Duration) {
 	s.Ledger.Saw(p, recs, sent)
-	if !strings.HasPrefix(recs[0].Key, beatPrefix) {
-		return
+	for _, rec := range recs {
+		holder, ok := s.server(rec.Key)
+		switch {
+		case !ok || holder == p.Name:
+		case rec.Missing():
+			s.say(p, "looks at the beat of %s: there is none", holder)
+		default:
+			s.say(p, "looks at the beat of %s: %.1f s old", holder, rec.Age.Seconds())
+		}
 	}
-	holder := s.plain(recs[0].Key[len(beatPrefix):])
-	if recs[0].Missing() {
-		s.say(p, "looks at the beat of %s: there is none", holder)
-		return
+}
+
+// server is whose beat a key is.
+func (s *scribe) server(key string) (string, bool) {
+	for _, n := range s.names {
+		if key == beatPrefix+n.id {
+			return n.name, true
+		}
 	}
-	s.say(p, "looks at the beat of %s: %.1f s old", holder, recs[0].Age.Seconds())
+	return "", false
 }
 
 // Heard implements Watcher.

@@ -19,7 +19,7 @@ type Line struct {
 func Table(lines []Line) string {
 	rows := [][]string{{
 		"library", "scenario", "stores", "runs", "violations", "excused", "lost steps", "wrong verdicts", "outbid", "stale owner",
-		"slowest open", "failed opens", "shutdown", "reads/h", "writes/h", "fast/h", "messages/h",
+		"slowest open", "failed opens", "shutdown", "reads/h", "writes/h", "fast/h", "messages/h", "left",
 	}}
 	for _, l := range lines {
 		s := &l.Score
@@ -27,7 +27,7 @@ func Table(lines []Line) string {
 			l.Library, l.Scenario, l.Stores, fmt.Sprint(s.Runs), fmt.Sprint(len(s.Violations)), fmt.Sprint(s.Excused),
 			fmt.Sprint(s.StepsLost), fmt.Sprint(s.Wrong), fmt.Sprint(s.Outbid), seconds(s.StaleOwner), seconds(s.SlowOpen),
 			fmt.Sprintf("%d/%d", s.Failed, s.Failed+s.Opens), seconds(s.Shutdown),
-			s.hourly(s.Tally.Reads), s.hourly(s.Tally.Writes), s.hourly(s.Tally.FastCalls), s.hourly(s.Tally.Published),
+			s.hourly(s.Tally.Reads), s.hourly(s.Tally.Writes), s.hourly(s.Tally.FastCalls), s.hourly(s.Tally.Published), fmt.Sprint(s.Leaks),
 		})
 	}
 	return columns(rows)

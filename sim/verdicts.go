@@ -21,14 +21,18 @@ const maxLooks = 16
 
 // Saw implements Watcher: it remembers who looked at whose beat.
 func (l *Ledger) Saw(p *Process, recs []store.Record, _ time.Duration) {
-	if !l.exact || !strings.HasPrefix(recs[0].Key, beatPrefix) {
+	if !l.exact {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	k := lookKey{p, recs[0].Key[len(beatPrefix):]}
-	seen := append(l.mu.looks[k], look{answered: l.now()})
-	l.mu.looks[k] = seen[max(0, len(seen)-maxLooks):]
+	for _, rec := range recs {
+		if strings.HasPrefix(rec.Key, beatPrefix) {
+			k := lookKey{p, rec.Key[len(beatPrefix):]}
+			seen := append(l.mu.looks[k], look{answered: l.now()})
+			l.mu.looks[k] = seen[max(0, len(seen)-maxLooks):]
+		}
+	}
 }
 
 // judgedLocked checks a takeover against rule B2.
@@ -43,7 +47,7 @@ func (l *Ledger) judgedLocked(p *Process, before, next *recordForm) {
 		l.mu.wrong++
 		l.say("wrong verdict: %s judges %s dead by %s", p.Name, holder.proc.Name, evidence)
 	}
-	if !l.mayJudgeLocked(p, l.idLocked(p), before.Session.Node) {
+	if !l.mayJudgeLocked(p, l.mu.ids[p], before.Session.Node) {
 		l.violatedLocked("verdict", "%s judges %s dead by %s, and may not judge", p.Name, before.Session.Node, evidence)
 	}
 	if evidence == "age" || evidence == "unmoved" || evidence == "absent" {

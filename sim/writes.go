@@ -9,7 +9,6 @@ import (
 
 // hostEntry is a server as records name it.
 type hostEntry struct {
-	id     string
 	proc   *Process
 	closed bool            // it has ended in order
 	beats  []time.Duration // when its beats landed
@@ -20,6 +19,7 @@ func (l *Ledger) Register(id string, p *Process) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.hostLocked(id).proc = p
+	l.mu.ids[p] = id
 }
 
 // HostClosed notes that a server has ended in order.
@@ -32,20 +32,10 @@ func (l *Ledger) HostClosed(id string) {
 func (l *Ledger) hostLocked(id string) *hostEntry {
 	h := l.mu.hosts[id]
 	if h == nil {
-		h = &hostEntry{id: id}
+		h = new(hostEntry)
 		l.mu.hosts[id] = h
 	}
 	return h
-}
-
-// idLocked is how records name a process, empty when they do not.
-func (l *Ledger) idLocked(p *Process) string {
-	for id, h := range l.mu.hosts {
-		if h.proc == p {
-			return id
-		}
-	}
-	return ""
 }
 
 // Wrote implements Watcher: every transaction that was applied.
