@@ -25,6 +25,7 @@ type Fleet struct {
 	visits  []*Visit
 	scoring scoring
 	leaks   int
+	hash    uint64 // of the run up to the end of the audit
 	rng     *stream
 }
 

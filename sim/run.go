@@ -62,7 +62,7 @@ func Run(o Options) (Score, *World) {
 	last := f.scoreNow()
 	score.Violations, score.Excused, score.Wrong, score.Learned = last.Violations, last.Excused, last.Wrong, last.Learned
 	score.Events, score.StepsLost = last.Events, last.StepsLost
-	score.Leaks, score.Steps, score.Hash = f.leaks, f.Steps(), f.Hash()
+	score.Leaks, score.Steps, score.Hash = f.leaks, f.Steps(), f.hash
 	f.conclude(o.Scenario, &score)
 	return score, f.World
 }
