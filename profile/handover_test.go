@@ -27,6 +27,7 @@ func held(t *testing.T, f *fleet, opts *profile.Options) (a *server, s *profile.
 // handedOver checks that next has what s had, and that s has ended in order.
 func handedOver(t *testing.T, s, next *profile.Session) {
 	t.Helper()
+	synctest.Wait() // the newcomer may know before the holder does
 	if coins(next.Data()) != 5 || next.Epoch() != s.Epoch()+1 || next.Loaded().How != profile.Granted {
 		t.Errorf("%v, epoch %d, %+v", next.Data(), next.Epoch(), next.Loaded())
 	}
@@ -160,6 +161,7 @@ func TestOutbidLoadPassesTheGrantOn(t *testing.T) {
 		if coins(next.Data()) != 5 || next.Epoch() != s.Epoch()+2 || next.Loaded().How != profile.Granted {
 			t.Errorf("%v, epoch %d, %+v", next.Data(), next.Epoch(), next.Loaded())
 		}
+		synctest.Wait()
 		if s.Reason() != profile.HandedOver {
 			t.Errorf("the holder: %v", s.Reason())
 		}
@@ -375,6 +377,7 @@ func TestGrantInANewerSchemaIsGivenBack(t *testing.T) {
 		s := a.load("u", nil) // stored as schema 1 until its first save
 		b := f.start("b", nil)
 		b.fails("u", nil, profile.ErrNewerSchema)
+		synctest.Wait()
 		if s.Reason() != profile.HandedOver {
 			t.Errorf("the holder: %v", s.Reason())
 		}
@@ -396,6 +399,7 @@ func TestLeaveHooksRunBeforeTheHandOver(t *testing.T) {
 		if next := b.load("u", nil); coins(next.Data()) != 15 {
 			t.Errorf("loaded %v", next.Data())
 		}
+		synctest.Wait()
 		if s.Reason() != profile.HandedOver || a.Stats().Panics != 1 {
 			t.Errorf("%v, %+v", s.Reason(), a.Stats())
 		}

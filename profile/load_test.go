@@ -506,6 +506,7 @@ func TestClaimAfterALongPauseIsConditional(t *testing.T) {
 		add(t, s, 10)
 		time.Sleep(90 * time.Second)
 		got := <-loaded // the claim failed, then it asked b
+		synctest.Wait()
 		if coins(got.Data()) != 11 || s.Reason() != profile.HandedOver || got.Epoch() != 3 || got.Loaded().How != profile.Granted {
 			t.Errorf("%v, %v, epoch %d, %v", got.Data(), s.Reason(), got.Epoch(), got.Loaded().How)
 		}

@@ -422,9 +422,10 @@ func TestSaveGrantAndReleaseOverlap(t *testing.T) {
 		add(t, s, 1)
 		loaded := make(chan *profile.Session)
 		go func() { loaded <- b.load("u", nil) }()
-		released := make(chan error)
+		released := make(chan error, 1)
 		go func() { released <- s.Release(context.Background()) }()
 		next := <-loaded
+		synctest.Wait()
 		if err := <-released; err != nil {
 			t.Errorf("release: %v", err)
 		}

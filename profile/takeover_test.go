@@ -410,8 +410,8 @@ func TestStaleSessionCannotOverwriteWhatCameAfterIt(t *testing.T) {
 		next := b.load("u", nil)
 		add(t, next, 100)
 		release(t, next)
-		a.faults.Outage(faultstore.All, false)
 		add(t, s, 7)
+		a.faults.Outage(faultstore.All, false)
 		if err := s.Save(t.Context()); !errors.Is(err, profile.ErrLost) && !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("the stale save: %v", err)
 		}
