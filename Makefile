@@ -51,8 +51,8 @@ fuzz: ## every fuzz target for FUZZTIME
 	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
 
 .PHONY: sim
-sim: ## the fleet in virtual time: hand-overs, crashes and lost answers on fresh seeds; SEEDS=20
-	SHOAL_SIM_SEEDS=$(or $(SEEDS),20) $(GO) test -count=1 -run 'Sim|Random|Interleav' ./profile ./season ./board ./node
+sim: ## the fleet in virtual time, with faults by seed; prints scenario by column; SEEDS=20 (SHOAL_SIM_RIVALS=1 for rivals too)
+	SHOAL_SIM_SEEDS=$(or $(SEEDS),20) $(GO) test -count=1 -timeout 60m -v -run 'TestSim$$' ./sim
 
 .PHONY: generate
 generate: ## generate code from the .proto files
