@@ -148,6 +148,7 @@ func (s *Set) step(ctx context.Context, w *watch, now time.Time) time.Time {
 	}
 	next = earlier(next, s.watchBeats(ctx, w, now))
 	next = earlier(next, s.freeOrphans(ctx, now))
+	next = earlier(next, s.journalDue(now))
 	return earlier(next, s.sweep(now))
 }
 
@@ -203,11 +204,33 @@ func (s *Session) dueLocked(now time.Time) time.Time {
 	case s.fallbackLocked():
 		due = nextSlot(s.set.began.Add(spread(s.key, o.FallbackSave)), o.FallbackSave, w.last)
 	}
-	if s.dirtyLocked() && o.Autosave > 0 {
-		due = earlier(due, nextSlot(w.anchor, o.Autosave, latest(now, w.anchor)))
+	if s.dirtyLocked() {
+		due = earlier(due, s.saveDueLocked(now))
 	}
 	if !due.IsZero() && w.fails > 0 && due.Before(w.retry) {
 		return w.retry
+	}
+	return due
+}
+
+// saveDueLocked tells when a changed session saves by itself: at its next slot, or sooner if
+// the journal does not take what has changed; a large one not more often than
+// WriteBytesPerMinute allows.
+func (s *Session) saveDueLocked(now time.Time) time.Time {
+	w, o, j := &s.mu.write, &s.set.opts, &s.mu.journal
+	var due time.Time
+	if o.Autosave > 0 {
+		due = nextSlot(w.anchor, o.Autosave, latest(now, w.anchor))
+	}
+	if j.over || j.hold.state == journalBarred {
+		due = earlier(due, latest(now, w.last.Add(o.JournalEvery)))
+	}
+	if !due.IsZero() && o.WriteBytesPerMinute > 0 {
+		pause := time.Duration(float64(s.mu.data.Size()) / float64(o.WriteBytesPerMinute) * float64(time.Minute))
+		due = latest(due, w.last.Add(pause))
+	}
+	if j.fails >= maxFails { // nothing else holds what has changed
+		due = earlier(due, nextSlot(s.set.began.Add(spread(s.key, o.FallbackSave)), o.FallbackSave, w.last))
 	}
 	return due
 }

@@ -58,7 +58,9 @@ func bubble(t *testing.T, test func(t *testing.T, f *fleet)) {
 	})
 }
 
-// start starts a node; it is closed, without its faults, at the end of the test.
+// start starts a node; it is closed, without its faults, at the end of the test. Without a
+// word about it there is no journal: most tests look at saves alone, and the journal's own
+// ask for it.
 func (f *fleet) start(name string, opts *profile.Options) *server {
 	f.t.Helper()
 	return f.startWith(&node.Options{Name: name}, opts)
@@ -71,13 +73,20 @@ func (f *fleet) startWith(no *node.Options, opts *profile.Options) *server {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	var o profile.Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.JournalEvery == 0 {
+		o.JournalEvery = -1
+	}
 	log := &logBuffer{}
 	no.Logger = slog.New(slog.NewTextHandler(log, nil))
 	n, err := node.Start(f.t.Context(), st, no)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	set, err := profile.New(n, "players", opts)
+	set, err := profile.New(n, "players", &o)
 	if err != nil {
 		f.t.Fatal(err)
 	}

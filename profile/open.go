@@ -12,7 +12,7 @@ import (
 // open makes the session of a record that is this load's: template and schema come in as a
 // commit, in memory.
 func (l *load) open(r reading) (*Session, error) {
-	s := l.set.newSession(l.slot, r.version, r.record)
+	s := l.set.newSession(l.slot, r.version, l.seize.sealed, r.record)
 	s.loaded = l.loaded(r)
 	data := reconciled(l.set.opts.Template, r.record.data)
 	if !data.Equal(r.record.data) || r.record.schema != l.set.opts.Schema {
@@ -54,6 +54,9 @@ func (s *Set) opened(ctx context.Context, l *load, sess *Session) (*Session, err
 	l.removeAsks()
 
 	sess.mu.Lock()
+	if sess.dirtyLocked() {
+		sess.dirtiedLocked()
+	}
 	sess.mu.write.owed = sess.mu.rec.session.beating != s.node.Beating()
 	if sess.mu.write.owed {
 		sess.queueLocked(plain)

@@ -57,6 +57,18 @@ type Options struct {
 	// Shorter loses less in a crash, and costs a write each time; negative saves only when
 	// asked to and at the end. Default 60 s.
 	Autosave time.Duration
+	// JournalEvery is how often a session that changes is journaled: what it has changed since
+	// its last save goes to the fast store, so that it survives the node. A change waits for
+	// that long at most, one after a quiet while for a quarter of it; Sync is sent at once.
+	// Negative keeps no journal: Sync is Save then. Default: the node's Beat (1 s).
+	JournalEvery time.Duration
+	// JournalBytes is the size of a journal over which a session saves instead. Default
+	// 64 KiB, at most 1 MiB.
+	JournalBytes int
+	// WriteBytesPerMinute bounds what autosaves of one profile write: a profile of more than
+	// so many bytes is saved less often than Autosave says. What is asked for (Save, Sync,
+	// the end of a session) is not held up. Negative is without bound. Default 3 MiB.
+	WriteBytesPerMinute int
 	// LoadTimeout is the deadline of a whole load, and the age from which an ask is void.
 	// Default 120 s.
 	LoadTimeout time.Duration
@@ -85,14 +97,16 @@ type Options struct {
 }
 
 const (
-	maxHardBytes   = store.MaxValue - 1<<20 // leaves room for the envelope
-	minPollEvery   = time.Millisecond
-	maxMaxWrites   = 1 << 16
-	defaultTimeout = 120 * time.Second
+	maxHardBytes = store.MaxValue - 1<<20 // leaves room for the envelope
+	minPollEvery = time.Millisecond
+
+	maxJournalBytes = 1 << 20
+	maxMaxWrites    = 1 << 16
+	defaultTimeout  = 120 * time.Second
 )
 
 // withDefaults fills in what is zero and reports everything that is wrong.
-func (o *Options) withDefaults() (Options, error) {
+func (o *Options) withDefaults(beat time.Duration) (Options, error) {
 	var e Options
 	if o != nil {
 		e = *o
@@ -103,6 +117,9 @@ func (o *Options) withDefaults() (Options, error) {
 	defaultTo(&e.Schema, 1)
 	defaultTo(&e.Policy, Steal)
 	defaultTo(&e.Autosave, 60*time.Second)
+	defaultTo(&e.JournalEvery, beat)
+	defaultTo(&e.JournalBytes, 64<<10)
+	defaultTo(&e.WriteBytesPerMinute, 3<<20)
 	defaultTo(&e.LoadTimeout, defaultTimeout)
 	defaultTo(&e.StealAfter, 15*time.Second)
 	defaultTo(&e.FallbackSave, 30*time.Second)
@@ -149,6 +166,9 @@ func (o *Options) problems() error {
 		if d.value <= 0 {
 			wrong(d.field, "more than 0 expected, got %v", d.value)
 		}
+	}
+	if o.JournalBytes < 1 || o.JournalBytes > maxJournalBytes {
+		wrong("JournalBytes", "1 to %d expected, got %d", maxJournalBytes, o.JournalBytes)
 	}
 	if o.PollEvery < minPollEvery {
 		wrong("PollEvery", "at least %v expected, got %v", minPollEvery, o.PollEvery)

@@ -26,6 +26,7 @@ type attempt struct {
 	version  store.Version // that the record gets
 	revision uint64        // of the data in it
 	final    bool          // it ends the session: the session is cleared, or granted
+	opened   store.Version // of the journal's opening append that had landed before, if it waits for a save
 }
 
 // saveStep is what follows.

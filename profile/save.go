@@ -148,11 +148,12 @@ func (s *Session) write(final bool) {
 	var err error
 	for range maxTries {
 		sent := s.set.clk.Now()
-		rec, cond, a, ok := s.compose(final)
+		d, ok := s.compose(final)
 		if !ok {
 			return
 		}
-		err = s.set.put(s.key, rec, cond, a.version)
+		rec, a := d.rec, d.attempt
+		err = s.set.put(s.key, rec, d.cond, a.version, d.rows...)
 		step := s.settle(a, err)
 		if step == saveReadBack {
 			step, err = s.readBack(a, err)
@@ -173,20 +174,31 @@ func (s *Session) write(final bool) {
 	s.failed(attempt{final: final}, fmt.Errorf("%d writes in a row found another version: %w", maxTries, errors.Join(err, store.ErrUnknown)), false)
 }
 
+// composed is one save before it is sent.
+type composed struct {
+	attempt
+	rec  record
+	cond store.Version
+	rows []store.Write // of a claim
+}
+
 // compose takes the snapshot and makes the next record of it. ok is false when there is
 // nothing left to do.
-func (s *Session) compose(final bool) (rec record, cond store.Version, a attempt, ok bool) {
+func (s *Session) compose(final bool) (d composed, ok bool) {
 	now, beating, version := s.set.node.Now(), s.set.node.Beating(), s.set.node.NewVersion()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	lv := s.mu.leaving
-	if s.mu.reason != 0 || final && lv == nil {
-		return record{}, 0, attempt{}, false
+	if s.mu.reason != 0 || final && lv == nil || !final && s.mu.frozen {
+		return composed{}, false
 	}
 	snap := snapshot{data: s.mu.data, revision: s.mu.revision, schema: s.mu.schema, marks: s.mu.marks, beating: beating}
-	rec, a = saved(s.mu.rec, snap, now), attempt{version: version, revision: snap.revision, final: final}
-	if keepStored(s.mu.rec.data, snap.data, s.set.opts.HardBytes) {
+	rec, a := saved(s.mu.rec, snap, now), attempt{version: version, revision: snap.revision, final: final}
+	a.opened = s.mu.journal.hold.opened()
+	if s.mu.rec.revision > snap.revision || keepStored(s.mu.rec.data, snap.data, s.set.opts.HardBytes) {
 		rec, a.revision = renewed(s.mu.rec, snap, now), s.mu.rec.revision
+	} else {
+		s.mu.journal.tracks.cut(snap.data, snap.revision)
 	}
 	if final {
 		s.mu.frozen = true
@@ -199,7 +211,7 @@ func (s *Session) compose(final bool) (rec record, cond store.Version, a attempt
 	if w.flying != nil {
 		w.flying.taken, w.flying.revision = true, snap.revision
 	}
-	return rec, s.mu.hold.version, a, true
+	return composed{attempt: a, rec: rec, cond: s.mu.hold.version, rows: s.rowsLocked()}, true
 }
 
 // settle takes in the answer to a write.
@@ -217,6 +229,10 @@ func (s *Session) settle(a attempt, err error) saveStep {
 func (s *Session) readBack(a attempt, because error) (saveStep, error) {
 	ctx, cancel := s.set.call()
 	defer cancel()
+	taken, err := s.rowTaken(ctx)
+	if err != nil {
+		return saveReadBack, errors.Join(because, err)
+	}
 	r, err := s.set.read(ctx, s.key)
 	if err != nil {
 		return saveReadBack, errors.Join(because, err)
@@ -226,6 +242,10 @@ func (s *Session) readBack(a attempt, because error) (saveStep, error) {
 	s.mu.hold = h
 	if step == saveAgain {
 		s.mu.rec = r.record // what was written is taken in by landed
+		s.savedLocked(0)
+		if taken != nil && s.mu.cut != nil {
+			s.voidLocked(taken)
+		}
 	}
 	s.mu.Unlock()
 	if ask, ok := r.record.asked(s.token); ok && step == saveAgain && r.age <= s.set.opts.LoadTimeout {
@@ -244,6 +264,10 @@ func (s *Session) landed(rec record, a attempt, sent time.Time) {
 	w := &s.mu.write
 	w.last, w.anchor, w.fails = sent, sent, 0
 	w.owed = rec.session != nil && rec.session.beating != beating
+	if a.opened != 0 { // it stands for the autosave that would have come next
+		w.anchor = sent.Add(s.set.opts.Autosave + spread(s.key, s.set.opts.Autosave/2))
+	}
+	s.savedLocked(a.opened)
 	t, lv := w.flying, s.mu.leaving
 	w.flying = nil
 	err := s.keptLocked(rec)
@@ -289,6 +313,7 @@ func (s *Session) failed(a attempt, err error, certain bool) {
 		s.mu.frozen = false
 		s.giveUpLocked(now)
 	}
+	s.refuseSyncsLocked(errUnjournaled)
 	s.mu.Unlock()
 	s.set.log.WarnContext(s.set.life(), "save did not land", "key", s.key, "final", a.final, "certain", certain, "err", err)
 	if t != nil {
@@ -312,6 +337,10 @@ func (s *Session) verify() {
 		s.mu.write.verified = ""
 	}
 	gone := !s.mu.hold.mine(r) && !s.mu.hold.bound()
+	if err == nil && !gone && s.mu.write.bar {
+		s.barLocked()
+	}
+	s.mu.write.bar = false
 	s.mu.Unlock()
 	if err == nil && gone {
 		s.end(Lost)

@@ -20,6 +20,8 @@ type seizure struct {
 	by     string // token of the load that takes over, or of whoever frees
 	schema int    // the newest form of data that is understood
 
+	// sealed is the version of the seal as it was found or written; 0: none.
+	sealed store.Version
 	// disputed is the pair that disagreed at the last try: if the record, read again, stands
 	// at the same version, the record store has gone back in time.
 	disputed struct{ record, journal store.Version }
@@ -117,6 +119,7 @@ func (z *seizure) write(r reading, j journalReading, step sealStep) (sealed jour
 
 // replay applies the sealed journal as far as it fits (T3).
 func (z *seizure) replay(ctx context.Context, r reading, j journalReading) (record, bool, error) {
+	z.sealed = j.version
 	switch replayStepOf(r.record, j.journal, z.confirmed(r, j), z.schema) {
 	case replayNothing:
 		return r.record, false, nil

@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -40,6 +39,8 @@ type Session struct {
 		hold hold
 
 		write   writing
+		journal journaling
+		cut     *cut // a claim that is not stored yet; nil: none
 		leaving *leaving
 		publish publishing
 	}
@@ -54,6 +55,7 @@ type writing struct {
 	owed     bool    // write although nothing may have changed
 	verify   bool    // somebody says that the session was taken: read the record
 	verified string  // token of the load that was said to have taken it
+	bar      bool    // if the record is still mine, the journal is another's: leave it alone
 
 	anchor time.Time // autosaves fall on anchor + n × Autosave, from n = 1 on
 	last   time.Time // when the last write that landed was sent
@@ -137,8 +139,9 @@ func (s *Session) Reason() Reason {
 	return s.mu.reason
 }
 
-// newSession makes the session that a record names. It is not in its slot yet.
-func (s *Set) newSession(sl *slot, version store.Version, rec record) *Session {
+// newSession makes the session that a record names. It is not in its slot yet. seal is the
+// version of the seal on the journal of the session before, 0 if there is none that is known.
+func (s *Set) newSession(sl *slot, version, seal store.Version, rec record) *Session {
 	token := rec.holder()
 	sess := &Session{
 		set: s, slot: sl, key: sl.key, token: token, epoch: rec.epoch, created: rec.created,
@@ -147,6 +150,8 @@ func (s *Set) newSession(sl *slot, version store.Version, rec record) *Session {
 	now := s.clk.Now()
 	sess.mu.data, sess.mu.revision, sess.mu.schema, sess.mu.marks = rec.data, rec.revision, rec.schema, rec.marks
 	sess.mu.rec = rec
+	sess.mu.journal.hold = journalHold{token: token, epoch: rec.epoch, version: seal}
+	sess.mu.journal.tracks = newTracks(rec.data, rec.revision)
 	sess.mu.hold = hold{token: token, epoch: rec.epoch, version: version, base: rec.revision}
 	sess.mu.write.last = now
 	sess.mu.write.anchor = now.Add(spread(sl.key, s.opts.Autosave/2)) // the first is a period later
@@ -184,6 +189,8 @@ func (s *Session) end(why Reason) {
 		}
 	}
 	s.mu.write.waiting, s.mu.write.flying = nil, nil
+	s.answerSyncsLocked()
+	s.refuseSyncsLocked(err)
 	s.mu.Unlock()
 
 	s.set.forget(s, why)
@@ -221,6 +228,3 @@ func (s *Set) forget(sess *Session, why Reason) {
 	delete(s.mu.slots, sess.key)
 	close(sess.slot.gone)
 }
-
-// Sync returns when everything committed so far survives the loss of this node. It is Save.
-func (s *Session) Sync(ctx context.Context) error { return s.Save(ctx) }

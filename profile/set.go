@@ -26,15 +26,16 @@ type Set struct {
 	durable, fast store.Records
 
 	// life hands out the context of what runs in the set's own name; halt ends it.
-	life  func() context.Context
-	halt  context.CancelFunc
-	tasks tasks
-	crew  *crew
-	plan  agenda
-	hooks hooks
-	stats counters
-	began time.Time
-	open  atomic.Int64 // sessions
+	life      func() context.Context
+	halt      context.CancelFunc
+	tasks     tasks
+	crew      *crew
+	plan      agenda
+	journaler journaler
+	hooks     hooks
+	stats     counters
+	began     time.Time
+	open      atomic.Int64 // sessions
 
 	closing  closing
 	unhandle func()
@@ -64,7 +65,7 @@ func New(n *node.Node, setName string, opts *Options) (*Set, error) {
 	if err := name.CheckName("set", setName); err != nil {
 		return nil, fmt.Errorf("profile: %w", err)
 	}
-	o, err := opts.withDefaults()
+	o, err := opts.withDefaults(n.Options().Beat)
 	if err != nil {
 		return nil, err
 	}
@@ -80,6 +81,7 @@ func New(n *node.Node, setName string, opts *Options) (*Set, error) {
 	s.mu.disowned = make(map[string]*orphan)
 	s.crew = newCrew(o.MaxWrites, s.clk, s.tasks.start)
 	s.plan.kick = make(chan struct{}, 1)
+	s.journaler.every, s.journaler.wake = o.JournalEvery, s.plan.wake
 	s.closing.ended = make(chan struct{})
 	s.unhandle = n.Handle(setName, s.receive)
 	go s.loop() // ends with life
@@ -138,16 +140,17 @@ func (s *Set) read(ctx context.Context, key string) (reading, error) {
 
 // put is one conditional write of a record. It runs in the set's own name: a caller that
 // goes away must not make its outcome unknown.
-func (s *Set) put(key string, rec record, cond, v store.Version) error {
+func (s *Set) put(key string, rec record, cond, v store.Version, with ...store.Write) error {
 	ctx, cancel := s.call()
 	defer cancel()
-	return s.putWithin(ctx, key, rec, cond, v)
+	return s.putWithin(ctx, key, rec, cond, v, with...)
 }
 
-func (s *Set) putWithin(ctx context.Context, key string, rec record, cond, v store.Version) error {
-	err := s.durable.Commit(ctx, store.Tx{{
+func (s *Set) putWithin(ctx context.Context, key string, rec record, cond, v store.Version, with ...store.Write) error {
+	tx := store.Tx{{
 		Key: recordKey(s.name, key), Op: store.Put, Value: rec.encode(), If: store.Is(cond), Version: v,
-	}})[0]
+	}}
+	err := s.durable.Commit(ctx, append(tx, with...))[0]
 	s.count(err)
 	return err
 }

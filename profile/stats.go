@@ -1,37 +1,47 @@
 package profile
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // Stats counts what a set has done since its start.
 type Stats struct {
-	Sessions   int    // open now
-	Loading    int    // loads running now
-	Disowned   int    // tokens being got rid of now
-	Loads      uint64 // sessions opened
-	Created    uint64 // of these, new players
-	Granted    uint64 // of these, handed over to this node
-	Takeovers  uint64 // of these, taken over
-	Recovered  uint64 // of these, with commits replayed from a journal
-	LoadErrors uint64 // loads that opened nothing
-	Outbid     uint64 // of these, because a newer load went before
-	Released   uint64 // sessions ended by the game or by Close
-	HandedOver uint64 // sessions handed over to another node
-	Lost       uint64 // sessions taken by another node
-	Left       uint64 // sessions that Close could not store
-	Commits    uint64 // accepted transactions
-	Refused    uint64 // refused transactions
-	Saves      uint64 // writes of sessions that landed, final ones included
-	Renewals   uint64 // of these, without new data
-	SaveErrors uint64 // writes that were refused or stayed unknown
-	Conflicts  uint64 // writes that found another version
-	Unknowns   uint64 // writes whose answer was lost
-	OverSoft   uint64 // transactions that brought data over SoftBytes
-	OverHard   uint64 // saves that kept what was stored, because data was over HardBytes
-	Asks       uint64 // asks left for other nodes
-	Freed      uint64 // records freed that named a token without a session
-	Quarantine uint64 // values copied to quarantine
-	Panics     uint64 // of hooks, listeners and validators
-	Stuck      uint64 // hooks that did not return in time
+	Sessions     int           // open now
+	Loading      int           // loads running now
+	Disowned     int           // tokens being got rid of now
+	Loads        uint64        // sessions opened
+	Created      uint64        // of these, new players
+	Granted      uint64        // of these, handed over to this node
+	Takeovers    uint64        // of these, taken over
+	Recovered    uint64        // of these, with commits replayed from a journal
+	LoadErrors   uint64        // loads that opened nothing
+	Outbid       uint64        // of these, because a newer load went before
+	Released     uint64        // sessions ended by the game or by Close
+	HandedOver   uint64        // sessions handed over to another node
+	Lost         uint64        // sessions taken by another node
+	Left         uint64        // sessions that Close could not store
+	Commits      uint64        // accepted transactions
+	Refused      uint64        // refused transactions
+	Saves        uint64        // writes of sessions that landed, final ones included
+	Renewals     uint64        // of these, without new data
+	SaveErrors   uint64        // writes that were refused or stayed unknown
+	Conflicts    uint64        // writes that found another version
+	Unknowns     uint64        // writes whose answer was lost
+	OverSoft     uint64        // transactions that brought data over SoftBytes
+	OverHard     uint64        // saves that kept what was stored, because data was over HardBytes
+	Appends      uint64        // journals written
+	AppendErrors uint64        // journals that were refused or stayed unknown
+	JournalOver  uint64        // journals over JournalBytes: the session saved instead
+	Sealed       uint64        // journals found sealed by a load that was taking the session over
+	Reaped       uint64        // journaled sessions of dead nodes that were saved and freed
+	Exposed      int           // sessions now with commits that neither a save nor the journal holds
+	ExposedFor   time.Duration // for how long the longest of them has been
+	Asks         uint64        // asks left for other nodes
+	Freed        uint64        // records freed that named a token without a session
+	Quarantine   uint64        // values copied to quarantine
+	Panics       uint64        // of hooks, listeners and validators
+	Stuck        uint64        // hooks that did not return in time
 }
 
 // counters are the counting half of Stats.
@@ -39,6 +49,7 @@ type counters struct {
 	loads, created, granted, takeovers, recovered, loadErrors, outbid  atomic.Uint64
 	released, handedOver, lost, left                                   atomic.Uint64
 	commits, refused, saves, renewals, saveErrors, conflicts, unknowns atomic.Uint64
+	appends, appendErrors, journalOver, sealed, reaped                 atomic.Uint64
 	overSoft, overHard, asks, freed, quarantine, panics, stuck         atomic.Uint64
 }
 
@@ -52,11 +63,12 @@ func (s *Set) Stats() Stats {
 		Lost: c.lost.Load(), Left: c.left.Load(), Commits: c.commits.Load(), Refused: c.refused.Load(),
 		Saves: c.saves.Load(), Renewals: c.renewals.Load(), SaveErrors: c.saveErrors.Load(),
 		Conflicts: c.conflicts.Load(), Unknowns: c.unknowns.Load(), OverSoft: c.overSoft.Load(),
+		Appends: c.appends.Load(), AppendErrors: c.appendErrors.Load(), JournalOver: c.journalOver.Load(),
+		Sealed: c.sealed.Load(), Reaped: c.reaped.Load(),
 		OverHard: c.overHard.Load(), Asks: c.asks.Load(), Freed: c.freed.Load(),
 		Quarantine: c.quarantine.Load(), Panics: c.panics.Load(), Stuck: c.stuck.Load(),
 	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, sl := range s.mu.slots {
 		if sl.session != nil {
 			out.Sessions++
@@ -65,5 +77,22 @@ func (s *Set) Stats() Stats {
 		}
 	}
 	out.Disowned = len(s.mu.disowned)
+	s.mu.Unlock()
+	out.Exposed, out.ExposedFor = s.exposed()
 	return out
+}
+
+// exposed counts the sessions with commits that neither a save nor the journal holds.
+func (s *Set) exposed() (n int, longest time.Duration) {
+	now := s.clk.Now()
+	for _, sess := range s.Sessions() {
+		sess.mu.Lock()
+		since := sess.mu.journal.since
+		sess.mu.Unlock()
+		if !since.IsZero() {
+			n++
+			longest = max(longest, now.Sub(since))
+		}
+	}
+	return n, longest
 }

@@ -24,7 +24,7 @@ func (s *Session) Transact(src Source, ops ...doc.Op) (Commit, error) {
 			return s.refused(err)
 		}
 	}
-	return s.transact(src, digest, func(doc.Value) ([]doc.Op, error) { return ops, nil })
+	return s.transact(proposal{src: src, digest: digest, fn: func(doc.Value) ([]doc.Op, error) { return ops, nil }})
 }
 
 // Change is Transact with operations that depend on the data: fn gets what is there now and
@@ -32,7 +32,15 @@ func (s *Session) Transact(src Source, ops ...doc.Op) (Commit, error) {
 // must not call the session. An error of fn is returned, and nothing was applied. With
 // Source.ID the id alone decides whether the request is known.
 func (s *Session) Change(src Source, fn func(doc.Value) ([]doc.Op, error)) (Commit, error) {
-	return s.transact(src, "", fn)
+	return s.transact(proposal{src: src, fn: fn})
+}
+
+// proposal is a transaction that is asked for.
+type proposal struct {
+	src    Source
+	digest string // of the request, if it comes with an id
+	fn     func(doc.Value) ([]doc.Op, error)
+	claim  *claim // what is to happen exactly once with it; nil: nothing
 }
 
 func (s *Session) refused(err error) (Commit, error) {
@@ -44,8 +52,8 @@ func (s *Session) refused(err error) (Commit, error) {
 	return Commit{}, fmt.Errorf("profile: transact %s: %w", s.key, err)
 }
 
-func (s *Session) transact(src Source, digest string, fn func(doc.Value) ([]doc.Op, error)) (Commit, error) {
-	c, err := s.staged(src, digest, fn)
+func (s *Session) transact(p proposal) (Commit, error) {
+	c, err := s.staged(p)
 	if err != nil {
 		return s.refused(err)
 	}
@@ -54,14 +62,14 @@ func (s *Session) transact(src Source, digest string, fn func(doc.Value) ([]doc.
 }
 
 // staged is a transaction up to its commit.
-func (s *Session) staged(src Source, digest string, fn func(doc.Value) ([]doc.Op, error)) (Commit, error) {
+func (s *Session) staged(p proposal) (Commit, error) {
 	s.change.Lock()
 	defer s.change.Unlock()
-	before, known, err := s.admit(src, digest)
+	before, known, err := s.admit(p)
 	if err != nil || known.Repeated {
 		return known, err
 	}
-	ops, err := fn(before)
+	ops, err := p.fn(before)
 	if err != nil {
 		return Commit{}, err
 	}
@@ -70,24 +78,30 @@ func (s *Session) staged(src Source, digest string, fn func(doc.Value) ([]doc.Op
 		return Commit{}, err
 	}
 	edits := doc.Diff(before, after)
-	if len(edits) == 0 && src.ID == "" {
-		return Commit{Revision: known.Revision, Source: src, Data: before}, nil
+	if len(edits) == 0 && p.src.ID == "" && p.claim == nil {
+		return Commit{Revision: known.Revision, Source: p.src, Data: before}, nil
 	}
 	if err := s.guard(before, after); err != nil {
 		return Commit{}, err
 	}
-	if src.Kind == "" {
-		src.Kind = SourceGame
+	if p.src.Kind == "" {
+		p.src.Kind = SourceGame
 	}
-	return s.commit(Commit{ID: src.ID, Time: s.set.node.Now(), Source: src, Edits: edits, Data: after}, digest)
+	return s.commit(Commit{ID: p.src.ID, Time: s.set.node.Now(), Source: p.src, Edits: edits, Data: after}, p)
 }
 
 // admit lets a transaction in, or answers it from the ids that are remembered.
-func (s *Session) admit(src Source, digest string) (doc.Value, Commit, error) {
+func (s *Session) admit(p proposal) (doc.Value, Commit, error) {
+	src, digest := p.src, p.digest
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.openLocked(); err != nil {
 		return doc.Value{}, Commit{}, err
+	}
+	if p.claim != nil {
+		if err := s.mayClaimLocked(); err != nil {
+			return doc.Value{}, Commit{}, err
+		}
 	}
 	now := Commit{Revision: s.mu.revision}
 	if src.ID == "" {
@@ -127,26 +141,30 @@ func (s *Session) guard(before, after doc.Value) error {
 
 // commit makes the staged change the session's data, unless the session was frozen
 // meanwhile.
-func (s *Session) commit(c Commit, digest string) (Commit, error) {
+func (s *Session) commit(c Commit, p proposal) (Commit, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.openLocked(); err != nil {
 		return Commit{}, err
 	}
 	wasDirty := s.dirtyLocked()
+	if p.claim != nil {
+		s.cutLocked(p.claim)
+	}
 	s.mu.data = c.Data
 	s.mu.revision++
 	c.Revision = s.mu.revision
 	if c.ID == "" {
 		c.ID = commitID(s.epoch, c.Revision)
 	} else {
-		s.mu.marks = record{marks: s.mu.marks}.withMarks(mark{id: c.ID, revision: c.Revision, digest: digest})
+		s.mu.marks = record{marks: s.mu.marks}.withMarks(mark{id: c.ID, revision: c.Revision, digest: p.digest})
 	}
 	if len(s.mu.publish.listeners) > 0 {
 		s.mu.publish.queue = append(s.mu.publish.queue, c)
 	}
 	s.set.stats.commits.Add(1)
 	s.noteSizeLocked()
+	s.dirtiedLocked()
 	if !wasDirty {
 		s.planLocked()
 	}

@@ -1,0 +1,317 @@
+package profile
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/shoalworks/shoal/clock"
+	"github.com/shoalworks/shoal/store"
+)
+
+// journaler gathers what sessions have to journal, so that many appends are one call. It
+// costs nothing while nothing changes. The list is as long as there are sessions at most.
+type journaler struct {
+	every time.Duration
+	wake  func()
+	mu    struct {
+		sync.Mutex
+		list    []*Session // something to journal: each once
+		hurried []*Session // at once: somebody waits in Sync
+		gone    []erasure  // journals of sessions that have ended in order
+		tick    time.Time  // when the list is looked at next; zero: not yet set
+		batches int        // calls under way
+	}
+}
+
+// erasure is a journal that nobody needs any more. It is removed if it is still that one.
+type erasure struct {
+	key, token string
+	version    store.Version
+	look       bool        // the version is not certain: read it first
+	marker     store.Write // deletes the marker; none if it has no key
+	tries      int
+}
+
+const (
+	// ticks is how many times in one JournalEvery the list is looked at: a change that comes
+	// after a while waits for a fraction of JournalEvery only.
+	ticks = 4
+	// maxBatches is how many calls are under way at once; what comes meanwhile goes with the
+	// next.
+	maxBatches = 4
+	// maxBatch and maxBatchBytes bound one call.
+	maxBatch      = 256
+	maxBatchBytes = 4 << 20
+	// maxErasures bounds the journals to be removed; more are left behind, which harms
+	// nothing.
+	maxErasures = 16384
+)
+
+// add enters a session that has something to journal.
+func (g *journaler) add(s *Session) {
+	g.mu.Lock()
+	g.mu.list = append(g.mu.list, s)
+	first := len(g.mu.list) == 1
+	g.mu.Unlock()
+	if first {
+		g.wake()
+	}
+}
+
+// hurry has a session looked at at once.
+func (g *journaler) hurry(s *Session) {
+	g.mu.Lock()
+	g.mu.hurried = append(g.mu.hurried, s)
+	first := len(g.mu.hurried) == 1
+	g.mu.Unlock()
+	if first {
+		g.wake()
+	}
+}
+
+// erase has a journal removed.
+func (g *journaler) erase(e erasure) {
+	g.mu.Lock()
+	if len(g.mu.gone) < maxErasures {
+		g.mu.gone = append(g.mu.gone, e)
+	}
+	g.mu.Unlock()
+	g.wake()
+}
+
+// work is what is to be done in one go.
+type work struct {
+	hurried []*Session
+	listed  []*Session
+	gone    []erasure
+}
+
+// take is what to look at now, and when to come again; zero: when woken.
+func (g *journaler) take(now time.Time) (w work, some bool, next time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mu.batches >= maxBatches {
+		return work{}, false, time.Time{} // the end of a batch wakes
+	}
+	w.hurried, g.mu.hurried = g.mu.hurried, nil
+	switch {
+	case len(g.mu.list) == 0:
+		g.mu.tick = time.Time{}
+	case g.mu.tick.IsZero():
+		g.mu.tick = now.Add(g.every / ticks)
+	case !now.Before(g.mu.tick):
+		w.listed, g.mu.list, g.mu.tick = g.mu.list, nil, time.Time{}
+	}
+	if len(g.mu.list) == 0 || len(g.mu.gone) >= maxBatch {
+		w.gone, g.mu.gone = g.mu.gone, nil
+	}
+	some = len(w.hurried) > 0 || len(w.listed) > 0 || len(w.gone) > 0
+	if some {
+		g.mu.batches++
+	}
+	return w, some, g.mu.tick
+}
+
+// back enters sessions again that are not due yet.
+func (g *journaler) back(list []*Session) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.mu.list = append(g.mu.list, list...)
+}
+
+func (g *journaler) done() {
+	g.mu.Lock()
+	g.mu.batches--
+	g.mu.Unlock()
+	g.wake()
+}
+
+// journalDue sends what is due, and tells when to look again.
+func (s *Set) journalDue(now time.Time) time.Time {
+	w, some, next := s.journaler.take(now)
+	if some {
+		s.tasks.start(func() {
+			defer s.journaler.done()
+			s.journalAll(w.hurried, false, false)
+			s.journalAll(w.listed, true, false)
+			s.eraseAll(w.gone)
+		})
+	}
+	return next
+}
+
+// journalAll appends for those of the sessions that have something to append now. listed
+// tells that they come from the list; last also takes those whose final save is under way.
+func (s *Set) journalAll(sessions []*Session, listed, last bool) {
+	now := s.clk.Now()
+	var (
+		later []*Session
+		batch []*draft
+		bytes int
+	)
+	for _, sess := range sessions {
+		ready, again := sess.dueAppend(now, listed, last)
+		if again {
+			later = append(later, sess)
+		}
+		if !ready {
+			continue
+		}
+		d, ok := sess.draft(last)
+		if !ok {
+			continue
+		}
+		if !d.encode() {
+			sess.tooLarge(d)
+			continue
+		}
+		batch, bytes = append(batch, d), bytes+len(d.text)
+		if len(batch) == maxBatch || bytes >= maxBatchBytes {
+			s.sendBatch(batch)
+			batch, bytes = nil, 0
+		}
+	}
+	s.journaler.back(later)
+	if len(batch) > 0 {
+		s.sendBatch(batch)
+	}
+}
+
+// journalCall is the context of one call for the journal: shorter than others, since a
+// session that cannot be journaled is to be saved soon.
+func (s *Set) journalCall() (context.Context, context.CancelFunc) {
+	return clock.WithTimeout(s.life(), s.clk, min(s.opts.CallTimeout, s.node.Options().DeadAfter/2))
+}
+
+// sendBatch is one call for many sessions, and a second one to read what the first left open.
+func (s *Set) sendBatch(batch []*draft) {
+	txs := make([]store.Tx, 0, 2*len(batch))
+	for _, d := range batch {
+		txs = append(txs, d.tx())
+	}
+	for _, d := range batch {
+		if d.opening {
+			txs = append(txs, s.mark(d))
+		}
+	}
+	ctx, cancel := s.journalCall()
+	errs := s.fast.Commit(ctx, txs...)
+	cancel()
+	var open []*draft
+	for i, d := range batch {
+		if d.session.appended(d, errs[i]) == appendReadBack {
+			open = append(open, d)
+		}
+	}
+	if len(open) == 0 {
+		return
+	}
+	ctx, cancel = s.journalCall()
+	defer cancel()
+	readings, err := s.readJournals(ctx, open)
+	for i, d := range open {
+		var r journalReading
+		if err == nil {
+			r = readings[i]
+		}
+		d.session.found(r, err)
+	}
+}
+
+// markerPrefix is the folder of a node's markers in a set, one for each session of it that
+// has a journal: by them others know what to save when the node dies.
+func markerPrefix(nodeID, set string) string { return "journaled/" + nodeID + "/" + set + "/" }
+
+// mark leaves the marker of a session. It lies beside the journal, and is only a hint.
+func (s *Set) mark(d *draft) store.Tx {
+	return store.Tx{{
+		Key: markerPrefix(s.node.ID(), s.name) + d.session.key, Op: store.Put, Value: []byte(`{}`), If: store.Any(), Version: d.marker,
+	}}
+}
+
+// eraseAll removes journals that nobody needs: best effort.
+func (s *Set) eraseAll(gone []erasure) {
+	for len(gone) > 0 {
+		n := min(len(gone), maxBatch)
+		s.eraseBatch(gone[:n])
+		gone = gone[n:]
+	}
+}
+
+func (s *Set) eraseBatch(gone []erasure) {
+	s.settleErasures(gone)
+	var txs []store.Tx
+	var of []int
+	used := make(map[string]bool)
+	add := func(i int, w store.Write) {
+		if w.Key == "" || used[w.Key] { // a key goes once into a call; what is left behind harms nothing
+			return
+		}
+		used[w.Key] = true
+		txs, of = append(txs, store.Tx{w}), append(of, i)
+	}
+	for i, e := range gone {
+		if e.version != 0 && !e.look {
+			add(i, store.Write{Key: journalKey(s.name, e.key), Op: store.Delete, If: store.Is(e.version)})
+		}
+		if e.tries == 0 {
+			add(-1, e.marker)
+		}
+	}
+	if len(txs) == 0 {
+		return
+	}
+	ctx, cancel := s.journalCall()
+	defer cancel()
+	for n, err := range s.fast.Commit(ctx, txs...) {
+		i := of[n]
+		if err == nil || i < 0 {
+			continue
+		}
+		e := gone[i]
+		if e.tries++; e.tries < 3 && s.life().Err() == nil {
+			e.look = true
+			s.journaler.erase(e)
+		}
+	}
+}
+
+// settleErasures reads the journals of which the version is not certain. One of another
+// session, or none, is left alone.
+func (s *Set) settleErasures(gone []erasure) {
+	var keys []string
+	var of []int
+	for i, e := range gone {
+		if e.look {
+			keys, of = append(keys, journalKey(s.name, e.key)), append(of, i)
+		}
+	}
+	if len(keys) == 0 {
+		return
+	}
+	ctx, cancel := s.journalCall()
+	defer cancel()
+	recs, err := s.fast.Get(ctx, keys...)
+	if err != nil {
+		return
+	}
+	for n, r := range recs {
+		e := &gone[of[n]]
+		e.version, e.look = 0, false
+		if j := journalReadingOf(r); !j.missing() && j.problem == nil && j.journal.token == e.token {
+			e.version = j.version
+		}
+	}
+}
+
+// erasureLocked is what is to be removed when the session has ended in order.
+func (s *Session) erasureLocked() (e erasure, some bool) {
+	j := &s.mu.journal
+	e = erasure{key: s.key, token: s.token, version: j.hold.version}
+	e.look = j.working || len(j.hold.sent) > 0 || j.fails > 0
+	if j.marker != 0 {
+		e.marker = store.Write{Key: markerPrefix(s.set.node.ID(), s.set.name) + s.key, Op: store.Delete, If: store.Is(j.marker)}
+	}
+	return e, e.version != 0 || e.look || j.marker != 0
+}
