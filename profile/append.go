@@ -68,7 +68,7 @@ func (s *Session) journalableLocked() (doc.Value, uint64) {
 }
 
 // draft takes what is to be journaled now. ok is false when nothing is.
-func (s *Session) draft(last bool) (d *draft, ok bool) {
+func (s *Session) draft() (d *draft, ok bool) {
 	version, marker := s.set.node.NewVersion(), s.set.node.NewVersion()
 	now := s.set.clk.Now()
 	s.mu.Lock()
@@ -77,7 +77,7 @@ func (s *Session) draft(last bool) (d *draft, ok bool) {
 	data, revision := s.journalableLocked()
 	f := appendFacts{
 		revision: revision, base: s.mu.rec.revision, limit: s.set.opts.JournalBytes,
-		frozen: s.mu.frozen && !last || s.mu.reason != 0,
+		frozen: s.heldUpLocked() || s.mu.reason != 0,
 	}
 	if j.working || j.over || appendStartOf(j.hold, f) != appendSend {
 		return nil, false
@@ -285,9 +285,17 @@ func (s *Session) mayAppendLocked() bool {
 	return s.set.opts.JournalEvery > 0 && s.mu.reason == 0 && !j.over && j.hold.state != journalBarred && !s.syncedLocked(s.mu.revision)
 }
 
+// heldUpLocked tells that a final save is under way, which will hold everything. When its
+// answer was lost, or the node closes, the journal takes what it can all the same: the process
+// may end before the durable store has it.
+func (s *Session) heldUpLocked() bool {
+	closing := s.mu.leaving != nil && s.mu.leaving.why == Closed
+	return s.mu.frozen && !closing && s.mu.write.fails == 0 && !s.mu.hold.bound()
+}
+
 // dueAppend tells whether to append now. A session that came from the list goes back there
 // (again) if its time has not come.
-func (s *Session) dueAppend(now time.Time, listed, last bool) (ready, again bool) {
+func (s *Session) dueAppend(now time.Time, listed bool) (ready, again bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j := &s.mu.journal
@@ -299,12 +307,12 @@ func (s *Session) dueAppend(now time.Time, listed, last bool) (ready, again bool
 	}
 	due := j.last.Add(s.set.opts.JournalEvery)
 	switch {
-	case last, j.waiting != nil, j.tries > 0:
+	case j.waiting != nil, j.tries > 0:
 		due = now
 	case j.fails > 0:
 		due = j.retry
 	}
-	if due.After(now) || j.working || j.hold.state == journalOpening || s.mu.frozen && !last {
+	if due.After(now) || j.working || j.hold.state == journalOpening || s.heldUpLocked() {
 		j.listed = j.listed || listed
 		return false, listed
 	}

@@ -26,6 +26,8 @@ type Report struct {
 type Left struct {
 	Key    string
 	Stored bool // all its commits are stored; only its session is not ended
+	// Journaled tells that what is not stored is in the journal: whoever takes it over has it.
+	Journaled bool
 	Why    string
 }
 
@@ -136,7 +138,9 @@ func (s *Set) endSessions(ctx context.Context, r *Report) []*Session {
 // reckon counts a session into the report, and ends it if it is left.
 func (s *Session) reckon(r *Report) {
 	s.mu.Lock()
-	reason, stored, why := s.mu.reason, !s.dirtyLocked(), s.whyLocked()
+	reason := s.mu.reason
+	left := Left{Key: s.key, Stored: !s.dirtyLocked(), Why: s.whyLocked()}
+	left.Journaled = !left.Stored && s.syncedLocked(s.mu.revision)
 	s.mu.Unlock()
 	switch reason {
 	case Released, Closed:
@@ -146,7 +150,7 @@ func (s *Session) reckon(r *Report) {
 	case Lost:
 		r.Lost++
 	default:
-		r.Left = append(r.Left, Left{Key: s.key, Stored: stored, Why: why})
+		r.Left = append(r.Left, left)
 		s.set.stats.left.Add(1)
 		s.end(Closed)
 	}

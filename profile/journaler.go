@@ -133,8 +133,8 @@ func (s *Set) journalDue(now time.Time) time.Time {
 	if some {
 		s.tasks.start(func() {
 			defer s.journaler.done()
-			s.journalAll(w.hurried, false, false)
-			s.journalAll(w.listed, true, false)
+			s.journalAll(w.hurried, false)
+			s.journalAll(w.listed, true)
 			s.eraseAll(w.gone)
 		})
 	}
@@ -142,8 +142,8 @@ func (s *Set) journalDue(now time.Time) time.Time {
 }
 
 // journalAll appends for those of the sessions that have something to append now. listed
-// tells that they come from the list; last also takes those whose final save is under way.
-func (s *Set) journalAll(sessions []*Session, listed, last bool) {
+// tells that they come from the list.
+func (s *Set) journalAll(sessions []*Session, listed bool) {
 	now := s.clk.Now()
 	var (
 		later []*Session
@@ -151,14 +151,14 @@ func (s *Set) journalAll(sessions []*Session, listed, last bool) {
 		bytes int
 	)
 	for _, sess := range sessions {
-		ready, again := sess.dueAppend(now, listed, last)
+		ready, again := sess.dueAppend(now, listed)
 		if again {
 			later = append(later, sess)
 		}
 		if !ready {
 			continue
 		}
-		d, ok := sess.draft(last)
+		d, ok := sess.draft()
 		if !ok {
 			continue
 		}

@@ -220,6 +220,9 @@ func (s *Session) settle(a attempt, err error) saveStep {
 	defer s.mu.Unlock()
 	h, step := answered(s.mu.hold, a, err)
 	s.mu.hold = h
+	if h.bound() {
+		s.listLocked()
+	}
 	return step
 }
 
@@ -314,6 +317,7 @@ func (s *Session) failed(a attempt, err error, certain bool) {
 		s.giveUpLocked(now)
 	}
 	s.refuseSyncsLocked(errUnjournaled)
+	s.listLocked()
 	s.mu.Unlock()
 	s.set.log.WarnContext(s.set.life(), "save did not land", "key", s.key, "final", a.final, "certain", certain, "err", err)
 	if t != nil {
