@@ -112,5 +112,9 @@ func (s *Session) voidLocked(because error) {
 		}
 	}
 	w.flying, w.waiting = nil, nil
+	if s.mu.leaving != nil {
+		s.mu.leaving.why = Lost
+		return
+	}
 	s.set.tasks.start(func() { s.leave(Lost, nil) })
 }
