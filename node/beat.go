@@ -165,11 +165,14 @@ func (n *Node) Look(ctx context.Context, holder string) (Look, error) {
 	if holder == n.id {
 		seen.beat = theirs
 	}
-	look := Look{At: answered, MayJudge: n.calibrate(ctx, before, seen, sent, answered)}
+	look := Look{Sent: sent, At: answered, MayJudge: n.calibrate(ctx, before, seen, sent, answered)}
 	if theirs.Missing() {
 		return look, nil
 	}
 	look.Present, look.Version, look.Age = true, theirs.Version, theirs.Age
+	n.mu.Lock()
+	look.Since = n.sightLocked(holder, theirs.Version, answered)
+	n.mu.Unlock()
 	if b, err := decodeBeat(theirs.Value); err == nil {
 		look.Closed = b.Closed
 	}

@@ -1,10 +1,5 @@
 package node
 
-import "context"
-
-// crowdEvery is after how many beats the players of the fleet are counted anew.
-const crowdEvery = 10
-
 // CountPlayers tells the node how to count the players it has: the beat says it, and limits
 // grow with it. It is called from the node's loops and must be quick.
 func (n *Node) CountPlayers(count func() int) {
@@ -29,21 +24,15 @@ func (n *Node) countPlayers() int {
 	return count()
 }
 
-// countCrowd is one step of the crowd loop: it reads all beats, for this node's share.
-func (n *Node) countCrowd(ctx context.Context) error {
+// crowdOf counts the players and nodes among the members, with its own number as it is now.
+func (n *Node) crowdOf(members []Member) crowd {
 	c := crowd{here: n.countPlayers(), nodes: 1}
 	c.fleet = c.here
-	members, err := n.Fleet(ctx)
-	if err != nil {
-		n.opts.Logger.DebugContext(ctx, "fleet not counted", "node", n.id, "err", err)
-		return nil
-	}
 	for _, m := range members {
 		if m.Alive && m.ID != n.id {
 			c.nodes++
 			c.fleet += m.Players
 		}
 	}
-	n.gate.setCrowd(c)
-	return nil
+	return c
 }

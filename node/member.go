@@ -62,13 +62,17 @@ const maxMembers = 10_000
 
 // Fleet reads the beat records of all nodes, in byte order of id, at most 10,000.
 func (n *Node) Fleet(ctx context.Context) ([]Member, error) {
-	r := store.Prefix(beatPrefix)
-	r.Limit = maxMembers
-	var members []Member
-	for rec, err := range n.st.Fast().Scan(ctx, r) {
-		if err != nil {
-			return nil, fmt.Errorf("node: fleet: %w", err)
-		}
+	recs, err := n.readBeats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return n.membersOf(ctx, recs), nil
+}
+
+// membersOf decodes beats; foreign ones are left out.
+func (n *Node) membersOf(ctx context.Context, recs []store.Record) []Member {
+	members := make([]Member, 0, len(recs))
+	for _, rec := range recs {
 		b, err := decodeBeat(rec.Value)
 		if err != nil {
 			n.opts.Logger.WarnContext(ctx, "foreign beat record", "key", rec.Key, "err", err)
@@ -79,5 +83,5 @@ func (n *Node) Fleet(ctx context.Context) ([]Member, error) {
 			Alive: !b.Closed && rec.Age <= n.opts.DeadAfter,
 		})
 	}
-	return members, nil
+	return members
 }

@@ -36,6 +36,8 @@ type Node struct {
 		skewed   bool // a local clock that is off has been reported
 		handlers map[string]func(Note)
 		players  func() int
+		seen     map[string]sight // the beats of other nodes, at most maxMembers
+		deaths   map[string]death
 	}
 	random struct {
 		sync.Mutex
@@ -58,6 +60,7 @@ func Start(ctx context.Context, st *store.Store, opts *Options) (*Node, error) {
 	}
 	n.id = o.Name + "-" + n.word(idLetters)
 	n.mu.handlers = make(map[string]func(Note))
+	n.mu.seen, n.mu.deaths = make(map[string]sight), make(map[string]death)
 	n.closing.begun = make(chan struct{})
 	n.closing.ended = make(chan struct{})
 	n.openGate()
@@ -82,9 +85,8 @@ func Start(ctx context.Context, st *store.Store, opts *Options) (*Node, error) {
 	n.loops.Go(func() { n.every(loopCtx, o.Beat, n.beat) })
 	n.loops.Go(func() { n.every(loopCtx, o.AskEvery, n.readNotes) })
 	n.loops.Go(func() { n.every(loopCtx, o.Beat, n.keepTime) })
-	if n.gate != nil {
-		n.loops.Go(func() { n.every(loopCtx, crowdEvery*o.Beat, n.countCrowd) })
-	}
+	offset := time.Duration(n.Random() % uint64(censusEvery*o.Beat))
+	n.loops.Go(func() { n.keepCensus(loopCtx, offset) })
 	o.Logger.InfoContext(ctx, "node started", "node", n.id, "beat", o.Beat, "deadAfter", o.DeadAfter, "askEvery", o.AskEvery, "leaseTimeout", o.LeaseTimeout)
 	return n, nil
 }
@@ -106,7 +108,7 @@ func (n *Node) Options() Options { return n.opts }
 
 // Rules are the numbers by which this node judges.
 func (n *Node) Rules() Rules {
-	return Rules{DeadAfter: n.opts.DeadAfter, LeaseTimeout: n.opts.LeaseTimeout}
+	return Rules{DeadAfter: n.opts.DeadAfter, LeaseTimeout: n.opts.LeaseTimeout, Beat: n.opts.Beat}
 }
 
 // Random yields 64 random bits.

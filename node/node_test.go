@@ -126,6 +126,10 @@ func TestNodeWhoseBeatsFailIsDeadAfterDeadAfter(t *testing.T) {
 			t.Errorf("a suspect node may judge (%v)", err)
 		}
 		time.Sleep(300 * time.Millisecond)
+		if v, e := judgeBy(t, b, a.ID(), 0); v != node.Undecided {
+			t.Fatalf("an old beat that was seen for 0.3 s only: %v %q", v, e)
+		}
+		time.Sleep(time.Second)
 		if v, e := judgeBy(t, b, a.ID(), 0); v != node.Dead || e != node.EvidenceAge {
 			t.Fatalf("after DeadAfter: %v %q", v, e)
 		}

@@ -12,7 +12,14 @@ import (
 type Rules struct {
 	DeadAfter    time.Duration
 	LeaseTimeout time.Duration
+	Beat         time.Duration // how often a living node beats
 }
+
+// settled is for how long a beat must have stood still, by the looker's own clock, before its
+// age counts: a living node would have rewritten it. Ages alone are not enough, since a beat
+// may have been stamped while the store's clock was wrong for a moment, and no record of the
+// looker's tells of two steps that undo each other.
+func (r Rules) settled() time.Duration { return r.Beat + r.Beat/4 }
 
 // Held is what one version of a profile's record says about its session. The claim that
 // follows a verdict must be conditional on this very version.
@@ -23,10 +30,11 @@ type Held struct {
 
 // Look is one successful read of a holder's beat, together with the looker's own.
 type Look struct {
-	At       time.Time     // local, monotonic, when the answer came
+	Sent, At time.Time     // local, monotonic, when the call was sent and when the answer came
 	MayJudge bool          // the looker may judge by this look (see mayJudge)
 	Present  bool          // the holder has a beat record
 	Version  store.Version // of the beat; 0 when missing
+	Since    time.Time     // local, when this node first saw that version; zero when missing
 	Age      time.Duration // of the beat, by the store's clock
 	Closed   bool          // the holder says that it has ended
 }
@@ -85,8 +93,11 @@ func Judge(h Held, first, latest Look, r Rules) (Verdict, Evidence) {
 		}
 		return Undecided, NoEvidence
 	case latest.Present && latest.Age > r.DeadAfter:
-		return Dead, EvidenceAge
-	case still(first, latest) && latest.At.Sub(first.At) >= r.DeadAfter:
+		if StillFor(first, latest) > r.settled() {
+			return Dead, EvidenceAge
+		}
+		return Undecided, NoEvidence
+	case still(first, latest) && latest.Sent.Sub(first.At) >= r.DeadAfter:
 		if latest.Present {
 			return Dead, EvidenceUnmoved
 		}
@@ -95,6 +106,25 @@ func Judge(h Held, first, latest Look, r Rules) (Verdict, Evidence) {
 		return Alive, NoEvidence
 	}
 	return Undecided, NoEvidence
+}
+
+// StillFor is for how long at least, by the looker's own clock, the beat of the latest look
+// is known to have stood still.
+func StillFor(first, latest Look) time.Duration {
+	since := latest.At
+	if still(first, latest) {
+		since = first.At
+	}
+	if latest.Present && !latest.Since.IsZero() && latest.Since.Before(since) {
+		since = latest.Since
+	}
+	return max(0, latest.Sent.Sub(since))
+}
+
+// earliest is the look by which this node first saw the beat of l.
+func (l Look) earliest() Look {
+	l.Sent, l.At = l.Since, l.Since
+	return l
 }
 
 // FirstLook is the look to keep beside the latest one: first while nothing has moved since,

@@ -8,13 +8,13 @@ import (
 	"github.com/shoalworks/shoal/store"
 )
 
-var rules = node.Rules{DeadAfter: 4 * time.Second, LeaseTimeout: 300 * time.Second}
+var rules = node.Rules{DeadAfter: 4 * time.Second, LeaseTimeout: 300 * time.Second, Beat: time.Second}
 
 func at(d time.Duration) time.Time { return time.Unix(1_800_000_000, 0).Add(d) }
 
 // look is a look at d that may judge and saw version v (0: none) of the given age.
 func look(d time.Duration, v store.Version, age time.Duration) node.Look {
-	return node.Look{At: at(d), MayJudge: true, Present: v != 0, Version: v, Age: age}
+	return node.Look{Sent: at(d), At: at(d), MayJudge: true, Present: v != 0, Version: v, Age: age}
 }
 
 func TestJudge(t *testing.T) {
@@ -23,6 +23,10 @@ func TestJudge(t *testing.T) {
 	blind.MayJudge = false
 	closed := look(0, 7, 0)
 	closed.Closed = true
+	known := look(10*time.Second, 7, time.Hour)
+	known.Since = at(0)
+	slow := look(5*time.Second, 7, time.Hour)
+	slow.Sent = at(time.Second)
 	for _, c := range []struct {
 		what          string
 		held          node.Held
@@ -32,7 +36,12 @@ func TestJudge(t *testing.T) {
 	}{
 		{"young beat", beating, look(0, 7, time.Second), look(0, 7, time.Second), node.Alive, ""},
 		{"beat exactly at the limit", beating, look(0, 7, 4*time.Second), look(0, 7, 4*time.Second), node.Alive, ""},
-		{"old beat", beating, look(0, 7, 4001*time.Millisecond), look(0, 7, 4001*time.Millisecond), node.Dead, node.EvidenceAge},
+		{"old beat, seen for a beat and a quarter", beating, look(0, 7, 3*time.Second), look(1251*time.Millisecond, 7, 4001*time.Millisecond), node.Dead, node.EvidenceAge},
+		{"old beat, seen for too short", beating, look(0, 7, 3*time.Second), look(1250*time.Millisecond, 7, 4001*time.Millisecond), node.Undecided, ""},
+		{"old beat, seen once", beating, look(0, 7, time.Hour), look(0, 7, time.Hour), node.Undecided, ""},
+		{"old beat, seen long ago by others of the node", beating, known, known, node.Dead, node.EvidenceAge},
+		{"old beat, but another one than before", beating, look(0, 6, 0), look(3*time.Second, 7, time.Hour), node.Undecided, ""},
+		{"old beat, and the second answer came late", beating, look(0, 7, 4*time.Second), slow, node.Undecided, ""},
 		{"old beat, but the looker may not judge", beating, blind, blind, node.Undecided, ""},
 		{"closed", beating, closed, closed, node.Dead, node.EvidenceClosed},
 		{"closed counts without a vouching record", fallback, closed, closed, node.Dead, node.EvidenceClosed},
