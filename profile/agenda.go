@@ -149,6 +149,7 @@ func (s *Set) step(ctx context.Context, w *watch, now time.Time) time.Time {
 	next = earlier(next, s.watchBeats(ctx, w, now))
 	next = earlier(next, s.freeOrphans(ctx, now))
 	next = earlier(next, s.journalDue(now))
+	next = earlier(next, s.reapDue(ctx, now))
 	return earlier(next, s.sweep(now))
 }
 

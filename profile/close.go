@@ -28,7 +28,7 @@ type Left struct {
 	Stored bool // all its commits are stored; only its session is not ended
 	// Journaled tells that what is not stored is in the journal: whoever takes it over has it.
 	Journaled bool
-	Why    string
+	Why       string
 }
 
 // Complete tells that nothing was left.

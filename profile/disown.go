@@ -104,14 +104,20 @@ func (s *Set) freeOrphan(ctx context.Context, o *orphan) {
 // freeRecord frees the record that names the token, by the steps of a takeover: the journal
 // is sealed and replayed first. An unknown outcome is an error: the next look tells.
 func (s *Set) freeRecord(ctx context.Context, o *orphan, r reading) error {
-	rec, recovered, err := o.seize.seal(ctx, r, nil)
+	recovered, err := s.setFree(ctx, &o.seize, r, node.EvidenceOrphan)
 	if err != nil {
-		return err
-	}
-	if err := s.put(o.key, freed(rec, node.EvidenceOrphan, s.node.Now()), r.version, s.node.NewVersion()); err != nil {
 		return err
 	}
 	s.stats.freed.Add(1)
 	s.log.WarnContext(ctx, "freed a record that named a token without a session", "key", o.key, "recovered", recovered)
 	return nil
+}
+
+// setFree seals and replays the journal of a session that nobody has, and frees its record.
+func (s *Set) setFree(ctx context.Context, z *seizure, r reading, evidence node.Evidence) (recovered bool, err error) {
+	rec, recovered, err := z.seal(ctx, r, nil)
+	if err != nil {
+		return false, err
+	}
+	return recovered, s.put(z.key, freed(rec, evidence, s.node.Now()), r.version, s.node.NewVersion())
 }

@@ -69,6 +69,10 @@ type Options struct {
 	// so many bytes is saved less often than Autosave says. What is asked for (Save, Sync,
 	// the end of a session) is not held up. Negative is without bound. Default 3 MiB.
 	WriteBytesPerMinute int
+	// ReapEvery is how often the set looks for journaled sessions of dead nodes, to save and
+	// free them. Negative never does: then they stay in the fast store until their players
+	// come back. Default 15 s.
+	ReapEvery time.Duration
 	// LoadTimeout is the deadline of a whole load, and the age from which an ask is void.
 	// Default 120 s.
 	LoadTimeout time.Duration
@@ -120,6 +124,7 @@ func (o *Options) withDefaults(beat time.Duration) (Options, error) {
 	defaultTo(&e.JournalEvery, beat)
 	defaultTo(&e.JournalBytes, 64<<10)
 	defaultTo(&e.WriteBytesPerMinute, 3<<20)
+	defaultTo(&e.ReapEvery, 15*time.Second)
 	defaultTo(&e.LoadTimeout, defaultTimeout)
 	defaultTo(&e.StealAfter, 15*time.Second)
 	defaultTo(&e.FallbackSave, 30*time.Second)

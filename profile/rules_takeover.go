@@ -46,6 +46,15 @@ func sealStepOf(r record, j journalReading, confirmed bool) sealStep {
 	return sealWrite
 }
 
+// staleJournal tells that a journal, read after the record, is of a session that is over, so
+// that nobody will replay it. Its removal must be conditional on its version.
+func staleJournal(r reading, j journalReading) bool {
+	if r.missing() || r.problem != nil || j.missing() || j.problem != nil {
+		return false
+	}
+	return j.journal.epoch < r.record.epoch || j.journal.epoch == r.record.epoch && r.record.session == nil
+}
+
 // sealInstead is the seal that takes the place of an unreadable journal: it says that
 // nothing is to be replayed, and keeps a living holder from appending there.
 func sealInstead(r record, by string) journal {

@@ -122,3 +122,29 @@ func TestTakenTellsFromWhom(t *testing.T) {
 		t.Errorf("took from %+v, want %+v", w, want)
 	}
 }
+
+func TestStaleJournal(t *testing.T) {
+	held, free := storedRecord("theirs", "there"), storedRecord("", "") // epoch 3
+	j := journalReading{version: 2, journal: journaled(5, 6, coins(7), coins(8))}
+	old, next := j, j
+	old.journal.epoch, next.journal.epoch = 2, 4
+	for name, c := range map[string]struct {
+		r    reading
+		j    journalReading
+		want bool
+	}{
+		"of the session":        {reading{version: 1, record: held}, j, false},
+		"of one before":         {reading{version: 1, record: held}, old, true},
+		"of the next":           {reading{version: 1, record: free}, next, false},
+		"of one that is over":   {reading{version: 1, record: free}, j, true},
+		"of one long over":      {reading{version: 1, record: free}, old, true},
+		"no record":             {reading{}, j, false},
+		"no journal":            {reading{version: 1, record: free}, journalReading{}, false},
+		"unreadable":            {reading{version: 1, record: free}, journalReading{version: 3, problem: errors.New("x")}, false},
+		"of unreadable profile": {reading{version: 1, problem: errors.New("x")}, j, false},
+	} {
+		if got := staleJournal(c.r, c.j); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

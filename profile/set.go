@@ -32,6 +32,7 @@ type Set struct {
 	crew      *crew
 	plan      agenda
 	journaler journaler
+	reaping   reaping
 	hooks     hooks
 	stats     counters
 	began     time.Time
