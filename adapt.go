@@ -21,9 +21,9 @@ func (p player) Change(note string, fn func(doc.Value) ([]doc.Op, error)) error 
 	return err
 }
 
-// Stored is what the store has acknowledged.
-func (p player) Stored() (doc.Value, store.Stamp) {
-	v, revision := p.Session.Stored()
+// Synced is what survives this node.
+func (p player) Synced() (doc.Value, store.Stamp) {
+	v, revision := p.Session.Synced()
 	return v, store.Stamp{Epoch: p.Epoch(), Revision: revision}
 }
 

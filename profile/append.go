@@ -15,6 +15,9 @@ type journaling struct {
 	tracks tracks
 	digest digestOf // of what the last acknowledged save stored
 
+	safe    doc.Value // at revision safeRev: the newest that the journal is known to hold
+	safeRev uint64
+
 	listed  bool    // in the journaler's list
 	working bool    // an append is under way
 	waiting *ticket // joined by those whose commits the next append will hold
@@ -41,6 +44,7 @@ type draft struct {
 	sent    appended
 	cond    store.Version
 	value   journal
+	data    doc.Value // that it leads to
 	stored  doc.Value // of base
 	opening bool
 	marker  store.Version // that the marker gets, if it opens
@@ -93,7 +97,7 @@ func (s *Session) draft() (d *draft, ok bool) {
 	}
 	d = &draft{
 		session: s, marker: marker, sent: appended{version: version, rev: revision}, cond: j.hold.version,
-		stored: s.mu.rec.data, opening: j.hold.state == journalClosed,
+		data: data, stored: s.mu.rec.data, opening: j.hold.state == journalClosed,
 		value: journal{
 			epoch: s.epoch, token: s.token, base: f.base, schema: s.mu.schema, rev: revision,
 			effects: j.tracks.effects(data, revision), marks: marks,
@@ -156,11 +160,12 @@ func (s *Session) appended(d *draft, err error) appendStep {
 	j.digest = digestOf{d.value.base, d.value.baseDigest}
 	var step appendStep
 	j.hold, step = appendAnswered(j.hold, d.sent, err)
+	s.safeLocked(d, step)
 	return s.stepLocked(step, err)
 }
 
 // found takes in a reading of the journal that followed.
-func (s *Session) found(r journalReading, err error) {
+func (s *Session) found(d *draft, r journalReading, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j := &s.mu.journal
@@ -170,7 +175,17 @@ func (s *Session) found(r journalReading, err error) {
 	}
 	var step appendStep
 	j.hold, step = appendReadBackStep(j.hold, r)
+	if r.version == d.sent.version {
+		s.safeLocked(d, step)
+	}
 	s.stepLocked(step, nil)
+}
+
+// safeLocked remembers what an append that landed leads to.
+func (s *Session) safeLocked(d *draft, step appendStep) {
+	if j := &s.mu.journal; (step == appendDone || step == appendSave) && d.sent.rev > j.safeRev {
+		j.safe, j.safeRev = d.data, d.sent.rev
+	}
 }
 
 // stepLocked does what the rules say. Only appendReadBack is left to the caller.

@@ -215,7 +215,7 @@ func (s *Set) sendBatch(batch []*draft) {
 		if err == nil {
 			r = readings[i]
 		}
-		d.session.found(r, err)
+		d.session.found(d, r, err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -44,15 +45,17 @@ func (s *Session) Sync(ctx context.Context) error {
 	return t.err
 }
 
-// Synced is the revision through which commits survive the loss of this node: what Sync or
-// Save has acknowledged, or the journal has taken by itself.
-func (s *Session) Synced() uint64 {
+// Synced is the data as it survives the loss of this node, and its revision: what Save or Sync
+// has acknowledged, or the journal has taken by itself. A fast store that loses its memory can
+// take it back to what is stored.
+func (s *Session) Synced() (doc.Value, uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if h := s.mu.journal.hold; h.state == journalOpen {
-		return max(s.mu.hold.base, h.rev)
+	j := &s.mu.journal
+	if j.safeRev > s.mu.rec.revision && j.safeRev <= j.hold.rev && j.hold.state == journalOpen {
+		return j.safe, j.safeRev
 	}
-	return s.mu.hold.base
+	return s.mu.rec.data, s.mu.rec.revision
 }
 
 func (s *Session) syncedLocked(revision uint64) bool {

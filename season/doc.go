@@ -21,7 +21,7 @@
 //     transaction that resets the block, and leave it only when their board has answered and
 //     the season has its result, so that a board that loses its memory before the close can be
 //     rebuilt from the profiles.
-//   - Boards show only what is stored: a session is synced before its values are sent.
+//   - Boards show only what survives its node: a session is synced before its values are sent.
 //     Counters are absolute values of the profile, written under store.Last with the profile's
 //     (epoch, revision): sending them again is harmless, an older node's values lose, and a
 //     profile that is set back by an operator sets its entry back too.

@@ -84,7 +84,7 @@ func (s *Service) gather(ctx context.Context) {
 		if !p.owesBoards() {
 			continue
 		}
-		data, stamp := p.session.Stored()
+		data, stamp := p.session.Synced()
 		parcels, err := s.parcels(p, data)
 		for _, parcel := range parcels {
 			parcel.stamp = stamp
@@ -98,7 +98,7 @@ func (s *Service) gather(ctx context.Context) {
 	}
 }
 
-// collectAll syncs the players side by side, so that their saves are grouped.
+// collectAll syncs the players side by side, so that their journals are grouped.
 func (s *Service) collectAll(ctx context.Context, chunk []*player) error {
 	var (
 		wg    sync.WaitGroup
@@ -144,16 +144,16 @@ func (b *batch) settled() {
 	}
 }
 
-// collect has the player's changes stored and puts the stored values into the outbox. Boards
-// show only what is stored: else a lost session's points would stay on them for ever.
+// collect has the player's changes synced and puts the synced values into the outbox. Boards
+// show only what survives the node: else a lost session's points would stay on them for ever.
 func (s *Service) collect(ctx context.Context, p *player) (*batch, error) {
 	b := &batch{player: p, count: p.changed.Load(), done: make(chan struct{})}
-	data, stamp := p.session.Stored()
+	data, stamp := p.session.Synced()
 	if !s.sameBlock(data, p.session.Data()) {
 		if err := p.session.Sync(ctx); err != nil {
 			return nil, fmt.Errorf("season: sync %s: %w", p.session.Key(), err)
 		}
-		data, stamp = p.session.Stored()
+		data, stamp = p.session.Synced()
 	}
 	parcels, err := s.parcels(p, data)
 	if err != nil {

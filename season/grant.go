@@ -106,15 +106,16 @@ func (s *Service) store(ctx context.Context, p *player, first int64, results []*
 	return g.titles, s.tell(ctx, p, g.titles)
 }
 
-// tell has titles stored, and then tells the listener. When they cannot be stored now they are
-// held back until a later sync.
+// tell has titles stored, and then tells the listener: what is told may be paid for outside the
+// profile, so a journal, which a fast store can forget, is not enough. When they cannot be
+// stored now they are held back until a later save.
 func (s *Service) tell(ctx context.Context, p *player, titles []Title) error {
 	if len(titles) == 0 {
 		return nil
 	}
-	if err := p.session.Sync(ctx); err != nil {
+	if err := p.session.Save(ctx); err != nil {
 		p.hold(titles)
-		return fmt.Errorf("season: sync the titles of %s: %w", p.session.Key(), err)
+		return fmt.Errorf("season: save the titles of %s: %w", p.session.Key(), err)
 	}
 	s.counts.titles.Add(uint64(len(titles)))
 	if s.deps.OnTitle != nil {

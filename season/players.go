@@ -19,7 +19,7 @@ type player struct {
 		sync.Mutex
 		sent    uint64              // changed, as of what the boards have answered for
 		settled map[int64]doc.Value // owed seasons → the values answered for
-		unheard []Title             // stored or not, not yet told: they wait for a sync
+		unheard []Title             // stored or not, not yet told: they wait for a save
 		looked  uint64              // the shelf's count when all known results were processed
 	}
 }
@@ -84,7 +84,7 @@ func (p *player) setLooked(count uint64) {
 	p.mu.looked = max(p.mu.looked, count)
 }
 
-// hold keeps titles that could not be told because the sync failed.
+// hold keeps titles that could not be told because the save failed.
 func (p *player) hold(titles []Title) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

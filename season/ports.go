@@ -20,10 +20,12 @@ type Session interface {
 	// with a note for the history. fn is pure, and is called under the session's lock. When fn
 	// fails nothing changes, and Change returns an error that wraps fn's.
 	Change(note string, fn func(doc.Value) ([]doc.Op, error)) error
-	// Sync returns when everything changed so far is stored.
+	// Sync returns when everything changed so far survives the loss of this node.
 	Sync(ctx context.Context) error
-	// Stored is the profile as last acknowledged by the store, with its (epoch, revision).
-	Stored() (doc.Value, store.Stamp)
+	// Save returns when everything changed so far is in the durable store.
+	Save(ctx context.Context) error
+	// Synced is the profile as Sync or Save last acknowledged it, with its (epoch, revision).
+	Synced() (doc.Value, store.Stamp)
 	// Done is closed when the session has ended, for whatever reason.
 	Done() <-chan struct{}
 }

@@ -109,7 +109,7 @@ func (w *world) host(name string, o hostOptions) *host {
 }
 
 func (h *host) heardTitles(_ context.Context, s season.Session, titles []season.Title) {
-	stored, _ := s.Stored()
+	stored, _ := s.Synced()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, title := range titles {
@@ -539,8 +539,11 @@ func (s *session) save() error {
 	return nil
 }
 
-// Stored is what was acknowledged to this session, or what it has loaded.
-func (s *session) Stored() (doc.Value, store.Stamp) {
+// Save is Sync.
+func (s *session) Save(ctx context.Context) error { return s.Sync(ctx) }
+
+// Synced is what was acknowledged to this session, or what it has loaded.
+func (s *session) Synced() (doc.Value, store.Stamp) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mu.stored, store.Stamp{Epoch: s.epoch, Revision: s.mu.upTo}

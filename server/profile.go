@@ -168,8 +168,8 @@ func (p profileService) Sync(ctx context.Context, req *shoalv1.ProfileSyncReques
 	if err := sess.Sync(ctx); err != nil {
 		return nil, err
 	}
-	_, stored := sess.Stored()
-	return &shoalv1.ProfileSyncResponse{Revision: max(revision, stored)}, nil
+	_, synced := sess.Synced()
+	return &shoalv1.ProfileSyncResponse{Revision: max(revision, synced)}, nil
 }
 
 // Release stores a profile and frees it. It goes on when the caller goes away.
