@@ -23,13 +23,13 @@ type journaling struct {
 	waiting *ticket // joined by those whose commits the next append will hold
 	flying  *ticket // of the append under way, or of the opening one that waits for its save
 
-	last   time.Time     // when the last append was sent
-	since  time.Time     // since when there are commits that neither a save nor the journal holds; zero: none
-	fails  int           // appends in a row that did not land
-	tries  int           // appends in a row that found something else
-	retry  time.Time     // not before, after a failed append
-	over   bool          // larger than JournalBytes: until a save has landed
-	marker store.Version // of the marker that tells other nodes where to look; 0: none
+	last   time.Time // when the last append was sent
+	since  time.Time // since when there are commits that neither a save nor the journal holds; zero: none
+	fails  int       // appends in a row that did not land
+	tries  int       // appends in a row that found something else
+	retry  time.Time // not before, after a failed append
+	over   bool      // larger than JournalBytes: until a save has landed
+	marked bool      // a marker tells other nodes where to look
 }
 
 // digestOf remembers the digest of the data of one revision.
@@ -108,7 +108,7 @@ func (s *Session) draft() (d *draft, ok bool) {
 	}
 	j.working, j.last = true, now
 	if d.opening {
-		j.marker = marker
+		j.marked = true
 	}
 	if j.flying == nil {
 		j.flying, j.waiting = j.waiting, nil

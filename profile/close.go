@@ -80,6 +80,7 @@ func (s *Set) close(ctx context.Context) {
 	s.awaitOrphans(ctx, &r)
 	s.unhandle()
 	s.clean(ctx)
+	s.eraseAll(ctx, s.journaler.erasures())
 	s.crew.dismiss()
 	s.tasks.wait(ctx)
 	s.halt()

@@ -581,3 +581,61 @@ func TestWriteBytesPerMinute(t *testing.T) {
 		}
 	})
 }
+
+// An opening append lands while a save is under way that was sent before it: it needs a save
+// of its own, and gets one.
+func TestAnOpeningAppendBesideASaveGetsASaveOfItsOwn(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a, b := f.start("a", journaling()), f.start("b", journaling())
+		s := a.load("u", nil)
+		add(t, s, 1)
+		a.faults.SetRule(faultstore.Nth(1, on("commit", "profile/"), faultstore.Fault{Delay: 3 * time.Second}))
+		saved := make(chan error, 1)
+		go func() { saved <- s.Save(context.Background()) }()
+		time.Sleep(time.Millisecond)
+		add(t, s, 1)
+		if d := took(func() { syncNow(t, s) }); d > 4*time.Second {
+			t.Errorf("sync took %v", d)
+		}
+		if err := <-saved; err != nil {
+			t.Error(err)
+		}
+		add(t, s, 1)
+		syncNow(t, s)
+		recovered(t, a, b, 3)
+	})
+}
+
+// What a session leaves behind is removed, also when the fast store is down just then.
+func TestNoJournalOrMarkerIsLeftBehind(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a, b, s := journaled(t, f)
+		add(t, s, 1)
+		syncNow(t, s)
+		a.faults.Outage(faultstore.Fast, true)
+		release(t, s)
+		time.Sleep(5 * time.Second)
+		if left := f.keysUnder("journal"); len(left) != 2 {
+			t.Fatalf("%v", left)
+		}
+		a.faults.Outage(faultstore.Fast, false)
+		time.Sleep(30 * time.Second)
+		if left := f.keysUnder("journal"); len(left) > 0 {
+			t.Errorf("after an outage: %v", left)
+		}
+		s, other := a.load("v", nil), a.load("w", nil)
+		for _, s := range []*profile.Session{s, other} {
+			add(t, s, 1)
+			syncNow(t, s)
+		}
+		next := b.load("v", nil) // handed over, while the other keeps changing
+		add(t, other, 1)
+		release(t, next)
+		if _, err := a.node.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if left := f.keysUnder("journal"); len(left) > 0 {
+			t.Errorf("after a close: %v", left)
+		}
+	})
+}

@@ -18,19 +18,10 @@ type journaler struct {
 		sync.Mutex
 		list    []*Session // something to journal: each once
 		hurried []*Session // at once: somebody waits in Sync
-		gone    []erasure  // journals of sessions that have ended in order
+		gone    []erasure  // what nobody needs any more
 		tick    time.Time  // when the list is looked at next; zero: not yet set
 		batches int        // calls under way
 	}
-}
-
-// erasure is a journal that nobody needs any more. It is removed if it is still that one.
-type erasure struct {
-	key, token string
-	version    store.Version
-	look       bool        // the version is not certain: read it first
-	marker     store.Write // deletes the marker; none if it has no key
-	tries      int
 }
 
 const (
@@ -43,9 +34,6 @@ const (
 	// maxBatch and maxBatchBytes bound one call.
 	maxBatch      = 256
 	maxBatchBytes = 4 << 20
-	// maxErasures bounds the journals to be removed; more are left behind, which harms
-	// nothing.
-	maxErasures = 16384
 )
 
 // add enters a session that has something to journal.
@@ -68,16 +56,6 @@ func (g *journaler) hurry(s *Session) {
 	if first {
 		g.wake()
 	}
-}
-
-// erase has a journal removed.
-func (g *journaler) erase(e erasure) {
-	g.mu.Lock()
-	if len(g.mu.gone) < maxErasures {
-		g.mu.gone = append(g.mu.gone, e)
-	}
-	g.mu.Unlock()
-	g.wake()
 }
 
 // work is what is to be done in one go.
@@ -103,14 +81,17 @@ func (g *journaler) take(now time.Time) (w work, some bool, next time.Time) {
 	case !now.Before(g.mu.tick):
 		w.listed, g.mu.list, g.mu.tick = g.mu.list, nil, time.Time{}
 	}
-	if len(g.mu.list) == 0 || len(g.mu.gone) >= maxBatch {
-		w.gone, g.mu.gone = g.mu.gone, nil
+	next = g.mu.tick
+	if len(g.mu.list) == 0 || len(w.hurried) > 0 || len(g.mu.gone) >= maxBatch {
+		var due time.Time
+		w.gone, due = g.dueErasuresLocked(now)
+		next = earlier(next, due)
 	}
 	some = len(w.hurried) > 0 || len(w.listed) > 0 || len(w.gone) > 0
 	if some {
 		g.mu.batches++
 	}
-	return w, some, g.mu.tick
+	return w, some, next
 }
 
 // back enters sessions again that are not due yet.
@@ -135,7 +116,7 @@ func (s *Set) journalDue(now time.Time) time.Time {
 			defer s.journaler.done()
 			s.journalAll(w.hurried, false)
 			s.journalAll(w.listed, true)
-			s.eraseAll(w.gone)
+			s.eraseAll(s.life(), w.gone)
 		})
 	}
 	return next
@@ -228,90 +209,4 @@ func (s *Set) mark(d *draft) store.Tx {
 	return store.Tx{{
 		Key: markerPrefix(s.node.ID(), s.name) + d.session.key, Op: store.Put, Value: []byte(`{}`), If: store.Any(), Version: d.marker,
 	}}
-}
-
-// eraseAll removes journals that nobody needs: best effort.
-func (s *Set) eraseAll(gone []erasure) {
-	for len(gone) > 0 {
-		n := min(len(gone), maxBatch)
-		s.eraseBatch(gone[:n])
-		gone = gone[n:]
-	}
-}
-
-func (s *Set) eraseBatch(gone []erasure) {
-	s.settleErasures(gone)
-	var txs []store.Tx
-	var of []int
-	used := make(map[string]bool)
-	add := func(i int, w store.Write) {
-		if w.Key == "" || used[w.Key] { // a key goes once into a call; what is left behind harms nothing
-			return
-		}
-		used[w.Key] = true
-		txs, of = append(txs, store.Tx{w}), append(of, i)
-	}
-	for i, e := range gone {
-		if e.version != 0 && !e.look {
-			add(i, store.Write{Key: journalKey(s.name, e.key), Op: store.Delete, If: store.Is(e.version)})
-		}
-		if e.tries == 0 {
-			add(-1, e.marker)
-		}
-	}
-	if len(txs) == 0 {
-		return
-	}
-	ctx, cancel := s.journalCall()
-	defer cancel()
-	for n, err := range s.fast.Commit(ctx, txs...) {
-		i := of[n]
-		if err == nil || i < 0 {
-			continue
-		}
-		e := gone[i]
-		if e.tries++; e.tries < 3 && s.life().Err() == nil {
-			e.look = true
-			s.journaler.erase(e)
-		}
-	}
-}
-
-// settleErasures reads the journals of which the version is not certain. One of another
-// session, or none, is left alone.
-func (s *Set) settleErasures(gone []erasure) {
-	var keys []string
-	var of []int
-	for i, e := range gone {
-		if e.look {
-			keys, of = append(keys, journalKey(s.name, e.key)), append(of, i)
-		}
-	}
-	if len(keys) == 0 {
-		return
-	}
-	ctx, cancel := s.journalCall()
-	defer cancel()
-	recs, err := s.fast.Get(ctx, keys...)
-	if err != nil {
-		return
-	}
-	for n, r := range recs {
-		e := &gone[of[n]]
-		e.version, e.look = 0, false
-		if j := journalReadingOf(r); !j.missing() && j.problem == nil && j.journal.token == e.token {
-			e.version = j.version
-		}
-	}
-}
-
-// erasureLocked is what is to be removed when the session has ended in order.
-func (s *Session) erasureLocked() (e erasure, some bool) {
-	j := &s.mu.journal
-	e = erasure{key: s.key, token: s.token, version: j.hold.version}
-	e.look = j.working || len(j.hold.sent) > 0 || j.fails > 0
-	if j.marker != 0 {
-		e.marker = store.Write{Key: markerPrefix(s.set.node.ID(), s.set.name) + s.key, Op: store.Delete, If: store.Is(j.marker)}
-	}
-	return e, e.version != 0 || e.look || j.marker != 0
 }

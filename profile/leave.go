@@ -128,11 +128,8 @@ func (s *Session) giveUpLocked(now time.Time) {
 func (s *Session) left(lv *leaving) {
 	s.mu.Lock()
 	rec := s.mu.rec
-	e, some := s.erasureLocked()
+	s.eraseLocked(true)
 	s.mu.Unlock()
-	if some {
-		s.set.journaler.erase(e)
-	}
 	why := lv.why
 	if rec.session != nil {
 		why = HandedOver

@@ -102,7 +102,7 @@ func (s *Set) reap(ctx context.Context, dead string, marker store.Record, look n
 		s.log.WarnContext(ctx, "journaled session of a dead node not saved yet", "key", key, "dead", dead, "err", err)
 	}
 	if done {
-		s.journaler.erase(erasure{key: key, marker: store.Write{Key: marker.Key, Op: store.Delete, If: store.Is(marker.Version)}})
+		s.eraseMarker(dead, key)
 	}
 }
 
@@ -129,7 +129,7 @@ func (s *Set) reapSession(ctx context.Context, dead, key string, look node.Look)
 	s.stats.reaped.Add(1)
 	s.log.InfoContext(ctx, "saved the journaled session of a dead node", "key", key, "dead", dead, "evidence", string(evidence))
 	if z.sealed != 0 {
-		s.journaler.erase(erasure{key: key, token: r.holder(), version: z.sealed})
+		s.eraseJournal(key, r.holder(), z.sealed, false)
 	}
 	if evidence != node.EvidenceClosed {
 		n := s.noteTaken(key, z.by, r.holder())
@@ -146,7 +146,7 @@ func (s *Set) eraseStale(ctx context.Context, key string, r reading) error {
 		return err
 	}
 	if staleJournal(r, *j) {
-		s.journaler.erase(erasure{key: key, token: j.journal.token, version: j.version})
+		s.eraseJournal(key, j.journal.token, j.version, false)
 	}
 	return nil
 }

@@ -271,6 +271,7 @@ func (s *Session) landed(rec record, a attempt, sent time.Time) {
 		w.anchor = sent.Add(s.set.opts.Autosave + spread(s.key, s.set.opts.Autosave/2))
 	}
 	s.savedLocked(a.opened)
+	w.owed = w.owed || s.mu.journal.hold.opened() != 0 // it landed while this save was under way
 	t, lv := w.flying, s.mu.leaving
 	w.flying = nil
 	err := s.keptLocked(rec)

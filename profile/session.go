@@ -191,6 +191,9 @@ func (s *Session) end(why Reason) {
 	s.mu.write.waiting, s.mu.write.flying = nil, nil
 	s.answerSyncsLocked()
 	s.refuseSyncsLocked(err)
+	if why == Lost {
+		s.eraseLocked(false)
+	}
 	s.mu.Unlock()
 
 	s.set.forget(s, why)
