@@ -24,7 +24,8 @@
 // # Guarantees
 //
 //   - One writer for each epoch, whatever is lost, late, paused or wrongly declared dead.
-//   - What Save or Sync has acknowledged is in every later load.
+//   - What Save has acknowledged is in every later load. What Sync has acknowledged too,
+//     unless the node and the fast store's memory are lost within one JournalEvery.
 //   - A failed load takes nothing and changes nothing; a failed read is never a new player.
 //   - A transaction is applied wholly or not at all, and never waits for a store.
 //   - A save never ends a session, and a session never ends without its record saying so,
@@ -32,7 +33,16 @@
 //   - What is not understood is left as it is, and copied to quarantine/<set>/<key>; fields
 //     of later releases survive every save byte by byte.
 //
-// What a crash may lose is what no save has acknowledged: at most Autosave of play.
+// What a crash may lose is what neither save nor journal holds: about JournalEvery of play.
+// Stats tell how many sessions have such commits, and for how long (Exposed, ExposedFor).
+//
+// # The journal
+//
+// What a session has changed since its last acknowledged save stands in the fast store under
+// journal/<set>/<key>, written every JournalEvery for all sessions that changed, in few calls,
+// and at once by Sync. Whoever takes the session over seals it, so that nothing can be added,
+// and replays it. When it cannot be written twice in a row, the session saves instead, every
+// FallbackSave. A reaper in each set saves the journaled sessions of dead nodes (ReapEvery).
 //
 // # Concurrency
 //
@@ -43,7 +53,9 @@
 //
 // Bounds: MaxWrites saves at once (more wait, each session once); 1,024 commits that wait
 // for a listener (then transactions are refused with ErrBusy); 64 remembered commit ids a
-// profile; 4,096 tokens to get rid of; 4,096 notes to remove.
+// profile; 4,096 tokens to get rid of; 4,096 notes and 16,384 journals to remove (more are left
+// behind, which harms nothing); 4 calls of the journal at once, of 256 sessions or 4 MiB each;
+// 4 sessions reaped at once, 4,096 of one dead node in a round.
 //
 // # Errors
 //

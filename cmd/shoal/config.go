@@ -41,11 +41,17 @@ type config struct {
 
 // setConfig is a set of profiles.
 type setConfig struct {
-	Template  doc.Value `json:"template"`
-	Schema    int       `json:"schema"`
-	Policy    string    `json:"policy"`
-	Autosave  span      `json:"autosave"`
-	HardBytes int       `json:"hardBytes"`
+	Template doc.Value `json:"template"`
+	Schema   int       `json:"schema"`
+	Policy   string    `json:"policy"`
+	Autosave span      `json:"autosave"`
+
+	JournalEvery        span `json:"journalEvery"`
+	JournalBytes        int  `json:"journalBytes"`
+	WriteBytesPerMinute int  `json:"writeBytesPerMinute"`
+	ReapEvery           span `json:"reapEvery"`
+
+	HardBytes int `json:"hardBytes"`
 }
 
 // boardConfig is a leaderboard.
@@ -210,6 +216,8 @@ func (c *config) setOptions() (map[string]*profile.Options, error) {
 		out[name] = &profile.Options{
 			Template: s.Template, Schema: s.Schema, Policy: policy,
 			Autosave: time.Duration(s.Autosave), HardBytes: s.HardBytes,
+			JournalEvery: time.Duration(s.JournalEvery), JournalBytes: s.JournalBytes,
+			WriteBytesPerMinute: s.WriteBytesPerMinute, ReapEvery: time.Duration(s.ReapEvery),
 		}
 	}
 	return out, errors.Join(errs...)
