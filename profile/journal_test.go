@@ -639,3 +639,27 @@ func TestNoJournalOrMarkerIsLeftBehind(t *testing.T) {
 		}
 	})
 }
+
+// case P16, for Sync.
+func TestTenThousandSyncsWhileOneIsInFlight(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a, _, s := journaled(t, f)
+		writes := &callCount{prefix: "journal/"}
+		a.faults.SetRule(func(c faultstore.Call) faultstore.Fault {
+			writes.rule(c)
+			return always(on("commit", "journal/"), faultstore.Fault{Delay: time.Second})(c)
+		})
+		add(t, s, 1)
+		go func() { _ = s.Sync(context.Background()) }()
+		synctest.Wait()
+		add(t, s, 1)
+		var wg sync.WaitGroup
+		for range 10_000 {
+			wg.Go(func() { syncNow(t, s) })
+		}
+		wg.Wait()
+		if n := writes.seen(); n != 2 {
+			t.Errorf("%d appends", n)
+		}
+	})
+}

@@ -287,12 +287,15 @@ func TestAListenerThatDoesNotReturnMakesTheSessionBusy(t *testing.T) {
 // case P17.
 func TestSessionsLeaveNothingBehind(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
-		a := f.start("a", nil)
+		a := f.start("a", journaling())
 		cycle := func(n int) {
-			for range n {
-				s := a.load("u", nil)
+			for i := range n {
+				s := a.load(fmt.Sprintf("u%d", i%100), nil)
 				s.OnCommit(func(profile.Commit) {})
 				add(t, s, 1)
+				if i%3 == 0 {
+					syncNow(t, s)
+				}
 				release(t, s)
 			}
 		}
@@ -313,6 +316,9 @@ func TestSessionsLeaveNothingBehind(t *testing.T) {
 		}
 		if after > before+1<<20 {
 			t.Errorf("heap grew from %d to %d", before, after)
+		}
+		if left := f.keysUnder("journal"); len(left) > 0 {
+			t.Errorf("left: %v", left)
 		}
 	})
 }
