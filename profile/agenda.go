@@ -296,5 +296,6 @@ func (s *Session) renew() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.write.owed = true
+	s.mu.write.passage.rush()
 	s.queueLocked(plain)
 }

@@ -72,7 +72,7 @@ func (s *Set) freeOrphan(ctx context.Context, o *orphan) {
 	s.mu.Lock()
 	d := o.disowned
 	s.mu.Unlock()
-	r, err := s.read(ctx, o.key)
+	r, err := s.readAs(ctx, s.urgency(o), o.key)
 	step := disownKeep
 	if err == nil {
 		step = disownStepOf(d, r, s.clk.Now())
@@ -106,6 +106,9 @@ func (s *Set) freeOrphan(ctx context.Context, o *orphan) {
 func (s *Set) freeRecord(ctx context.Context, o *orphan, r reading) error {
 	rec, recovered, err := o.seize.seal(ctx, r, nil)
 	if err != nil {
+		return err
+	}
+	if err := s.node.Pass(ctx, node.ClassSave, node.KindWrite); err != nil {
 		return err
 	}
 	if err := s.put(o.key, freed(rec, node.EvidenceOrphan, s.node.Now()), r.version, s.node.NewVersion()); err != nil {

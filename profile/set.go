@@ -82,6 +82,7 @@ func New(n *node.Node, setName string, opts *Options) (*Set, error) {
 	s.plan.kick = make(chan struct{}, 1)
 	s.closing.ended = make(chan struct{})
 	s.unhandle = n.Handle(setName, s.receive)
+	n.CountPlayers(func() int { return int(s.open.Load()) })
 	go s.loop() // ends with life
 	n.OnClose(node.StageSessions, "profiles/"+setName, s.closeWithNode)
 	s.log.InfoContext(life, "profiles open", "schema", o.Schema, "policy", o.Policy.String(), "autosave", o.Autosave, "loadTimeout", o.LoadTimeout,
