@@ -40,8 +40,10 @@ type gate struct {
 // waiter is one call that waits.
 type waiter struct {
 	demand  demand
-	class   Class
-	granted chan struct{}
+	class   Class // guarded by the gate
+	patient bool  // it came as background work
+	since   time.Time
+	granted chan struct{} // closed when it may go
 }
 
 // GateCount is what the gate has seen of one class.
@@ -84,87 +86,109 @@ func (g *gate) passAs(ctx context.Context, c, leaving Class, d demand) error {
 	if ctx.Err() != nil {
 		return g.refused(c, 0, context.Cause(ctx))
 	}
-	start := g.clock.Now()
+	w, err := g.enter(c, leaving, d)
+	if w == nil {
+		return err
+	}
+	return g.await(ctx, w)
+}
+
+// enter lets a call through at once, or has it wait in the line of its class, unless that is
+// too long. It does not block.
+func (g *gate) enter(c, leaving Class, d demand) (*waiter, error) {
+	now := g.clock.Now()
 	g.mu.Lock()
-	g.refillLocked(start)
+	defer g.mu.Unlock()
+	g.refillLocked(now)
 	if !g.blockedLocked(c, d) && g.affordsLocked(d, leaving) {
 		g.spendLocked(d)
 		g.mu.counts[c-1].Passed++
-		g.mu.Unlock()
-		return nil
+		return nil, nil
 	}
-	w := g.queueLocked(c, d)
-	g.mu.Unlock()
-	if w == nil {
-		return g.refused(c, 0, fmt.Errorf("%d calls wait already", g.limits.Queue))
+	if len(g.mu.queues[c-1]) >= g.limits.Queue {
+		return nil, g.refusedLocked(c, 0, fmt.Errorf("%d calls wait already", g.limits.Queue))
 	}
-	return g.await(ctx, w, start)
-}
-
-// queueLocked has a call wait in the line of its class; nil: the line is too long.
-func (g *gate) queueLocked(c Class, d demand) *waiter {
-	queue := &g.mu.queues[c-1]
-	if len(*queue) >= g.limits.Queue {
-		return nil
-	}
-	w := &waiter{demand: d, class: c, granted: make(chan struct{})}
-	*queue = append(*queue, w)
-	g.mu.want[c-1].add(d.kinds(), 1)
+	w := &waiter{demand: d, class: c, patient: c == ClassBackground, since: now, granted: make(chan struct{})}
+	g.queueLocked(w)
 	g.armLocked()
-	return w
+	return w, nil
 }
 
-// await waits for the turn of a call that has waited since start.
-func (g *gate) await(ctx context.Context, w *waiter, start time.Time) error {
-	c := w.class
-	if c == ClassBackground {
-		var cancel context.CancelFunc
-		ctx, cancel = clock.WithTimeout(ctx, g.clock, g.limits.BackgroundWait)
-		defer cancel()
-	}
-	select {
-	case <-w.granted:
-		g.waited(c, g.clock.Now().Sub(start))
-		return nil
-	case <-ctx.Done():
-	}
-	if !g.withdraw(w) { // granted at the same moment
-		g.waited(c, g.clock.Now().Sub(start))
-		return nil
-	}
-	return g.refused(c, g.clock.Now().Sub(start), context.Cause(ctx))
+func (g *gate) queueLocked(w *waiter) {
+	g.mu.queues[w.class-1] = append(g.mu.queues[w.class-1], w)
+	g.mu.want[w.class-1].add(w.demand.kinds(), 1)
 }
 
-func (g *gate) waited(c Class, d time.Duration) {
+// await waits for the turn of a call.
+func (g *gate) await(ctx context.Context, w *waiter) error {
+	var late <-chan time.Time
+	if w.patient {
+		t := g.clock.NewTimer(g.limits.BackgroundWait)
+		defer t.Stop()
+		late = t.C()
+	}
+	for {
+		select {
+		case <-w.granted:
+			return nil
+		case <-late:
+			if gone, err := g.withdraw(w, true, context.DeadlineExceeded); gone {
+				return err
+			}
+			late = nil // it is a save by now, or has been granted
+		case <-ctx.Done():
+			_, err := g.withdraw(w, false, context.Cause(ctx))
+			return err
+		}
+	}
+}
+
+// withdraw takes a waiter out of its line, background: only as long as it is background work.
+// gone is false when that is not so, or when it has been granted.
+func (g *gate) withdraw(w *waiter, background bool, cause error) (gone bool, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	n := &g.mu.counts[c-1]
-	n.Passed++
-	n.Waited++
-	n.Wait += d
+	if background && w.class != ClassBackground || !g.removeLocked(w) {
+		return false, nil
+	}
+	now := g.clock.Now()
+	g.serveLocked(now) // those behind it may be served now
+	return true, g.refusedLocked(w.class, now.Sub(w.since), cause)
+}
+
+// hurry has a waiter go on in the line of saves, from its end.
+func (g *gate) hurry(w *waiter) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if w.class == ClassSave || !g.removeLocked(w) {
+		return
+	}
+	w.class = ClassSave
+	g.queueLocked(w)
+	g.serveLocked(g.clock.Now())
+}
+
+// removeLocked takes a waiter out of its line; false when it has been granted.
+func (g *gate) removeLocked(w *waiter) bool {
+	queue := g.mu.queues[w.class-1]
+	i := slices.Index(queue, w)
+	if i < 0 {
+		return false
+	}
+	g.mu.queues[w.class-1] = slices.Delete(queue, i, i+1)
+	g.mu.want[w.class-1].add(w.demand.kinds(), -1)
+	return true
 }
 
 func (g *gate) refused(c Class, after time.Duration, cause error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.mu.counts[c-1].Refused++
-	return fmt.Errorf("%w: %v waited %v: %w: %w", ErrBudget, c, after, store.ErrUnavailable, cause)
+	return g.refusedLocked(c, after, cause)
 }
 
-// withdraw takes a waiter out of its queue; false when it has been granted.
-func (g *gate) withdraw(w *waiter) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	queue := g.mu.queues[w.class-1]
-	for i := range queue {
-		if queue[i] == w {
-			g.mu.queues[w.class-1] = slices.Delete(queue, i, i+1)
-			g.mu.want[w.class-1].add(w.demand.kinds(), -1)
-			g.serveLocked(g.clock.Now()) // those behind it may be served now
-			return true
-		}
-	}
-	return false
+func (g *gate) refusedLocked(c Class, after time.Duration, cause error) error {
+	g.mu.counts[c-1].Refused++
+	return fmt.Errorf("%w: %v waited %v: %w: %w", ErrBudget, c, after, store.ErrUnavailable, cause)
 }
 
 // blockedLocked tells that a call of the class has to queue behind others: those of its class
@@ -228,6 +252,10 @@ func (g *gate) serveLocked(now time.Time) {
 			}
 			g.spendLocked(w.demand)
 			g.mu.want[c].add(w.demand.kinds(), -1)
+			n := &g.mu.counts[c]
+			n.Passed++
+			n.Waited++
+			n.Wait += now.Sub(w.since)
 			close(w.granted)
 		}
 		clear(queue[len(kept):])

@@ -22,10 +22,40 @@ func (n *Node) passLeaving(ctx context.Context, c, leaving Class, k Kind) error 
 	if n.gate == nil {
 		return nil
 	}
-	var d demand
-	d[k] = 1
-	return n.gate.passAs(ctx, c, leaving, d)
+	return n.gate.passAs(ctx, c, leaving, oneOf(k))
 }
 
-// Limited tells that the node has limits, so that a call may have to wait.
+// Turn is a place in a line of those who wait for the budget.
+type Turn struct {
+	gate   *gate
+	waiter *waiter
+}
+
+// Enter is Pass in two steps, of which the first does not block: it takes the place in the
+// line of the class. A nil Turn without an error means that the request may be made now, as it
+// always is without limits. An [ErrBudget] means that the line is too long. Every Turn must be
+// waited for.
+func (n *Node) Enter(c Class, k Kind) (*Turn, error) {
+	if n.gate == nil {
+		return nil, nil
+	}
+	w, err := n.gate.enter(c, c, oneOf(k))
+	if w == nil {
+		return nil, err
+	}
+	return &Turn{gate: n.gate, waiter: w}, nil
+}
+
+// Wait waits until the request may be made, or gives the place up: see [Node.Pass].
+func (t *Turn) Wait(ctx context.Context) error { return t.gate.await(ctx, t.waiter) }
+
+// Hurry has the place be in the line of saves from now on, at its end, whatever it was before.
+func (t *Turn) Hurry() { t.gate.hurry(t.waiter) }
+
+// Limited tells that the node has limits, so that a request may have to wait.
 func (n *Node) Limited() bool { return n.gate != nil }
+
+func oneOf(k Kind) (d demand) {
+	d[k] = 1
+	return d
+}

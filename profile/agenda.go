@@ -267,7 +267,7 @@ func (s *Set) watchBeats(ctx context.Context, w *watch, now time.Time) time.Time
 }
 
 func (s *Set) renewAll(ctx context.Context, beating bool) {
-	sessions := s.Sessions()
+	sessions := s.inOrder()
 	s.log.WarnContext(ctx, "saving all sessions", "sessions", len(sessions), "beating", beating)
 	rank := make(map[*Session]int, len(sessions))
 	for _, sess := range sessions {
@@ -296,6 +296,6 @@ func (s *Session) renew() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.write.owed = true
-	s.mu.write.passage.rush()
 	s.queueLocked(plain)
+	s.rushLocked()
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/shoalworks/shoal/clock"
@@ -46,9 +48,9 @@ func (s *Set) putAs(c node.Class, key string, rec record, cond, v store.Version)
 	return s.put(key, rec, cond, v)
 }
 
-// glimpse reads a journal ahead of its need, if that takes nothing from anybody.
+// glimpse reads a journal ahead of its need, unless that would take something from others.
 func (s *Set) glimpse(ctx context.Context, key string) (*journalReading, error) {
-	if s.node.Store().OneRecords() && !s.node.Spare(node.ClassLoad) {
+	if s.node.Limited() && s.node.Store().OneRecords() {
 		return nil, errSpent
 	}
 	return s.readJournal(ctx, key)
@@ -121,6 +123,13 @@ func (l *load) nap(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
+// inOrder are the open sessions by key, so that they stand in line in the same order always.
+func (s *Set) inOrder() []*Session {
+	out := s.Sessions()
+	slices.SortFunc(out, func(a, b *Session) int { return strings.Compare(a.key, b.key) })
+	return out
+}
+
 // urgency is the class in which a disowned token is looked after: somebody waits for the
 // record when a note asks for it, or when this node closes.
 func (s *Set) urgency(o *orphan) node.Class {
@@ -136,16 +145,9 @@ func (s *Set) urgency(o *orphan) node.Class {
 // and nothing is composed yet: the write that is sent in the end holds what was committed
 // meanwhile, and is the final one if the session is leaving by then.
 type passage struct {
-	lane  lane               // where the session goes then
-	hurry context.CancelFunc // ends the wait as background work; nil: it is none
-	stop  context.CancelFunc // ends the wait
-}
-
-// rush ends the wait as background work: somebody waits.
-func (p *passage) rush() {
-	if p != nil && p.hurry != nil {
-		p.hurry()
-	}
+	lane lane // where the session goes then
+	turn *node.Turn
+	stop context.CancelFunc // ends the wait
 }
 
 // end ends the wait: the session has ended.
@@ -169,39 +171,60 @@ func (s *Session) enterLocked(l lane) {
 	case l == urgent:
 		w.queued[p.lane], p.lane = false, urgent
 		w.queued[urgent] = true
-		p.rush()
+		p.turn.Hurry()
 	case p.lane == urgent: // which sees to everything
 		w.queued[l] = false
 	}
 }
 
-// setOutLocked begins to wait.
+// setOutLocked takes the session's place in the line.
 func (s *Session) setOutLocked(l lane) {
-	ctx, stop := context.WithCancel(s.set.life())
-	p := &passage{lane: l, stop: stop}
-	idle := context.Context(nil)
+	class, w := node.ClassSave, &s.mu.write
 	if l == plain && s.patientLocked() {
-		idle, p.hurry = context.WithCancel(ctx)
+		class = node.ClassBackground
 	}
-	s.mu.write.passage = p
+	turn, err := s.set.node.Enter(class, node.KindWrite)
+	if turn == nil {
+		w.paid = err == nil
+		s.set.crew.add(s, l)
+		return
+	}
+	ctx, stop := context.WithCancel(s.set.life())
+	p := &passage{lane: l, turn: turn, stop: stop}
+	w.passage = p
 	s.set.tasks.start(func() {
 		defer stop()
-		s.arrive(p, s.waitForTurn(ctx, idle))
+		s.arrive(p, s.waitForTurn(ctx, turn))
 	})
 }
 
-// patientLocked tells that the next write is an autosave that nobody waits for. While the
-// record does not say whether the node's beats land, others may judge by it.
+// patientLocked tells that the next write can wait: an autosave that nobody waits for, or one
+// in fallback, as long as the record's lease outlasts the wait. A record that vouches for beats
+// that do not land cannot, since others judge by it, nor can a look whether the session is lost.
 func (s *Session) patientLocked() bool {
 	w := &s.mu.write
-	return w.waiting == nil && s.mu.leaving == nil && s.dirtyLocked() && !s.fallbackLocked() && s.set.node.Beating()
+	switch {
+	case w.waiting != nil || s.mu.leaving != nil:
+		return false
+	case s.fallbackLocked():
+		o := s.set.node.Options()
+		return s.set.clk.Now().Sub(w.last)+o.Limits.BackgroundWait < o.LeaseTimeout
+	}
+	return s.dirtyLocked() && s.set.node.Beating()
 }
 
-// waitForTurn waits as background work first, if idle is given. After BackgroundWait an
-// autosave goes before loads: what is not stored must not grow without end.
-func (s *Session) waitForTurn(ctx, idle context.Context) error {
-	if idle != nil && s.set.node.Pass(idle, node.ClassBackground, node.KindWrite) == nil {
-		return nil
+// rushLocked ends a wait as background work that is none any more.
+func (s *Session) rushLocked() {
+	if p := s.mu.write.passage; p != nil && !s.patientLocked() {
+		p.turn.Hurry()
+	}
+}
+
+// waitForTurn waits for it. An autosave that has waited for BackgroundWait goes before loads
+// from then on: what is not stored must not grow without end.
+func (s *Session) waitForTurn(ctx context.Context, turn *node.Turn) error {
+	if err := turn.Wait(ctx); err == nil || ctx.Err() != nil {
+		return err
 	}
 	return s.set.node.Pass(ctx, node.ClassSave, node.KindWrite)
 }
