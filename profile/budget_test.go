@@ -47,37 +47,45 @@ func TestSpentBudgetIsNotPolled(t *testing.T) {
 	})
 }
 
-// When there is nothing left to look with, and no message comes through, a load takes its
-// place in the line in the end.
-func TestLoadThatHearsNothingStandsInLine(t *testing.T) {
-	bubble(t, func(t *testing.T, f *fleet) {
-		a := f.start("a", nil)
-		s := a.load("u", nil)
-		b := f.startLean("b", perMinute(60), nil)
-		f.deaf(b)
-		ctx, stop := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		for range 12 { // others always wait for a read
-			wg.Go(func() {
-				for ctx.Err() == nil {
-					_ = b.node.Pass(ctx, node.ClassLoad, node.KindRead)
+// When there is nothing left to look with, a load takes its place in the line when it is told
+// that the session is its own, and without a message after a while.
+func TestWaitingLoadStandsInLine(t *testing.T) {
+	for name, c := range map[string]struct {
+		deaf           bool
+		atLeast, below time.Duration
+	}{
+		"told":  {false, 10 * time.Second, 20 * time.Second},
+		"alone": {true, 30 * time.Second, 45 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, f *fleet) {
+				a := f.start("a", nil)
+				s := a.load("u", nil)
+				b := f.startLean("b", perMinute(60), nil)
+				b.faults.Outage(faultstore.Bus, c.deaf)
+				ctx, stop := context.WithCancel(t.Context())
+				var wg sync.WaitGroup
+				time.AfterFunc(time.Millisecond, func() { // when it has looked once
+					b.spend(node.KindRead, 48)
+					for range 12 { // who always want to read
+						wg.Go(func() {
+							for ctx.Err() == nil {
+								_ = b.node.Pass(ctx, node.ClassLoad, node.KindRead)
+							}
+						})
+					}
+				})
+				a.faults.SetRule(always(on("commit", "profile/"), faultstore.Fault{Delay: 50 * time.Millisecond}))
+				b.faults.SetRule(always(on("get", "profile/"), faultstore.Fault{Delay: 2 * time.Millisecond}))
+				got := b.load("u", &profile.LoadOptions{Policy: profile.Wait})
+				if w := got.Loaded().Waited; w < c.atLeast || w >= c.below || s.Reason() != profile.HandedOver {
+					t.Errorf("opened after %v, the holder: %v", w, s.Reason())
 				}
+				stop()
+				wg.Wait()
 			})
-		}
-		synctest.Wait()
-		got := b.load("u", &profile.LoadOptions{Policy: profile.Wait})
-		if w := got.Loaded().Waited; w < 20*time.Second || w > 80*time.Second || s.Reason() != profile.HandedOver {
-			t.Errorf("opened after %v, the holder: %v", w, s.Reason())
-		}
-		stop()
-		wg.Wait()
-	})
-}
-
-// deaf cuts a node off from the bus.
-func (f *fleet) deaf(s *server) {
-	f.t.Helper()
-	s.faults.Outage(faultstore.Bus, true)
+		})
+	}
 }
 
 func TestLoadThatWaitsForBudgetCanBeCancelled(t *testing.T) {
@@ -118,11 +126,11 @@ func TestTimeoutNamesTheBudget(t *testing.T) {
 		a.spend(node.KindRead, 60-2)
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		go func() { // nothing is ever left
+		time.AfterFunc(time.Millisecond, func() { // nothing is left once it has looked
 			for ctx.Err() == nil {
 				_ = a.node.Pass(ctx, node.ClassSave, node.KindRead)
 			}
-		}()
+		})
 		err = a.fails("held", &profile.LoadOptions{Policy: profile.Wait, Wait: 10 * time.Second}, profile.ErrTimeout)
 		if !errors.Is(err, node.ErrBudget) {
 			t.Errorf("%v", err)
@@ -172,6 +180,78 @@ func TestSaveThatWaitsForBudgetGoesOn(t *testing.T) {
 		if got := string(f.stored("u").Data); got != `{"coins":2}` {
 			t.Errorf("stored %s", got)
 		}
+	})
+}
+
+// A session that is lost while it waits for budget learns it, and leaves the line.
+func TestLostSessionLeavesTheLine(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a, b := f.startLean("a", perMinute(60), &profile.Options{Autosave: 10 * time.Second}), f.start("b", nil)
+		s := a.load("u", nil)
+		add(t, s, 1)
+		a.spend(node.KindWrite, 59)
+		stop := a.hog(node.ClassLoad, node.KindWrite)
+		time.Sleep(20 * time.Second)
+		if q := a.node.Gate()[node.ClassBackground].Queue; q != 1 {
+			t.Fatalf("%d autosaves wait", q)
+		}
+		token := f.stored("u").Session.Token
+		f.plant(f.raw.Durable(), profileKey("u"), strings.Replace(string(f.durable(profileKey("u")).Value), token, "another", 1))
+		n := node.Note{Kind: node.NoteTaken, Set: "players", Key: "u", Token: "another", Node: b.node.ID(), For: token}
+		if _, err := b.node.LeaveNote(t.Context(), a.node.ID(), n); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1100 * time.Millisecond)
+		if s.Reason() != profile.Lost {
+			t.Errorf("the session: %v", s.Reason())
+		}
+		if q := a.node.Gate()[node.ClassBackground].Queue; q != 0 {
+			t.Errorf("%d still wait", q)
+		}
+		stop()
+	})
+}
+
+// hog takes all that comes in of a kind, as a class, until it is stopped.
+func (s *server) hog(c node.Class, k node.Kind) (stop func()) {
+	ctx, cancel := context.WithCancel(s.t.Context())
+	var wg sync.WaitGroup
+	for range 2 { // so that one always waits
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				_ = s.node.Pass(ctx, c, k)
+			}
+		})
+	}
+	return func() { cancel(); wg.Wait() }
+}
+
+// While a node's beats do not land, its records must say so: that goes before loads. Then the
+// saves in fallback can wait.
+func TestSuspicionDoesNotWait(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a := f.startLean("a", perMinute(60), &profile.Options{Autosave: 4 * time.Second})
+		s := a.load("u", nil)
+		stop := a.hog(node.ClassLoad, node.KindWrite)
+		add(t, s, 1)
+		time.Sleep(7 * time.Second)
+		if q := a.node.Gate()[node.ClassBackground].Queue; q != 1 {
+			t.Fatalf("%d autosaves wait", q)
+		}
+		a.faults.Outage(faultstore.Fast, true)
+		time.Sleep(15 * time.Second)
+		if f.stored("u").Session.Beating {
+			t.Error("the record still vouches for the node's beats")
+		}
+		time.Sleep(60 * time.Second)
+		if q := a.node.Gate()[node.ClassBackground].Queue; q != 1 {
+			t.Errorf("%d saves in fallback wait", q)
+		}
+		time.Sleep(130 * time.Second)
+		if age := f.durable(profileKey("u")).Age; age > 60*time.Second {
+			t.Errorf("the lease was renewed %v ago", age)
+		}
+		stop()
 	})
 }
 

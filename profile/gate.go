@@ -198,17 +198,13 @@ func (s *Session) setOutLocked(l lane) {
 	})
 }
 
-// patientLocked tells that the next write can wait: an autosave that nobody waits for, or one
-// in fallback, as long as the record's lease outlasts the wait. A record that vouches for beats
+// patientLocked tells that what is due for the session can wait: an autosave, or a save in
+// fallback as long as the record's lease outlasts the wait. A record that vouches for beats
 // that do not land cannot, since others judge by it, nor can a look whether the session is lost.
 func (s *Session) patientLocked() bool {
-	w := &s.mu.write
-	switch {
-	case w.waiting != nil || s.mu.leaving != nil:
-		return false
-	case s.fallbackLocked():
+	if s.fallbackLocked() {
 		o := s.set.node.Options()
-		return s.set.clk.Now().Sub(w.last)+o.Limits.BackgroundWait < o.LeaseTimeout
+		return s.set.clk.Now().Sub(s.mu.write.last)+o.Limits.BackgroundWait < o.LeaseTimeout
 	}
 	return s.dirtyLocked() && s.set.node.Beating()
 }
