@@ -162,6 +162,38 @@ func (l Limits) allowed(k Kind, c crowd) float64 {
 // demand is how many requests of each kind a call makes.
 type demand [kinds]int
 
+// kinds is one request of each kind that d makes.
+func (d demand) kinds() demand {
+	for k := range d {
+		d[k] = min(d[k], 1)
+	}
+	return d
+}
+
+// shares tells that d makes requests of a kind that o makes too.
+func (d demand) shares(o demand) bool {
+	for k := range d {
+		if d[k] > 0 && o[k] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// add changes d by o, taken so many times.
+func (d *demand) add(o demand, times int) {
+	for k := range d {
+		d[k] += times * o[k]
+	}
+}
+
+// cover brings d to at least one of each kind that o makes.
+func (d *demand) cover(o demand) {
+	for k := range d {
+		d[k] = max(d[k], min(o[k], 1))
+	}
+}
+
 // purse is what is left of one kind: a token bucket of a minute's allowance.
 type purse struct {
 	tokens float64

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,9 +17,10 @@ import (
 var ErrBudget = errors.New("node: request budget")
 
 // gate lets store calls through as the limits allow: saves first, then loads, boards and
-// background work, each class in the order of arrival. A call that waits is woken when its
-// turn may have come; nothing polls, except background work, which looks twice a second so
-// that it takes only what really nobody else wants.
+// background work, each class in the order of arrival. A call goes behind those only that
+// wait for the same kind of request: a save that waits to write holds up no read. A call that
+// waits is woken when its turn may have come; nothing polls, except background work, which
+// looks twice a second so that it takes only what really nobody else wants.
 type gate struct {
 	limits Limits
 	clock  clock.Clock
@@ -29,6 +31,7 @@ type gate struct {
 		fleet  crowd // as last counted
 		purses [kinds]purse
 		queues [classes][]*waiter
+		want   [classes]demand // how many calls of a class wait for each kind
 		timer  clock.Timer
 		counts [classes]GateCount
 	}
@@ -37,8 +40,10 @@ type gate struct {
 // waiter is one call that waits.
 type waiter struct {
 	demand  demand
-	class   Class
-	granted chan struct{}
+	class   Class // guarded by the gate
+	patient bool  // it came as background work
+	since   time.Time
+	granted chan struct{} // closed when it may go
 }
 
 // GateCount is what the gate has seen of one class.
@@ -74,86 +79,135 @@ func (g *gate) crowdLocked() crowd {
 }
 
 // pass waits until the call may be made, or ctx ends.
-func (g *gate) pass(ctx context.Context, c Class, d demand) error {
+func (g *gate) pass(ctx context.Context, c Class, d demand) error { return g.passAs(ctx, c, c, d) }
+
+// passAs is pass for a call that, when nobody waits, may leave as little as another class.
+func (g *gate) passAs(ctx context.Context, c, leaving Class, d demand) error {
 	if ctx.Err() != nil {
 		return g.refused(c, 0, context.Cause(ctx))
 	}
-	start := g.clock.Now()
-	g.mu.Lock()
-	g.refillLocked(start)
-	queue := &g.mu.queues[c-1]
-	if !g.blockedLocked(c) && g.affordsLocked(d, c) {
-		g.spendLocked(d)
-		g.mu.counts[c-1].Passed++
-		g.mu.Unlock()
-		return nil
+	w, err := g.enter(c, leaving, d)
+	if w == nil {
+		return err
 	}
-	if len(*queue) >= g.limits.Queue {
-		g.mu.Unlock()
-		return g.refused(c, 0, fmt.Errorf("%d calls wait already", g.limits.Queue))
-	}
-	w := &waiter{demand: d, class: c, granted: make(chan struct{})}
-	*queue = append(*queue, w)
-	g.armLocked()
-	g.mu.Unlock()
-
-	if c == ClassBackground {
-		var cancel context.CancelFunc
-		ctx, cancel = clock.WithTimeout(ctx, g.clock, g.limits.BackgroundWait)
-		defer cancel()
-	}
-	select {
-	case <-w.granted:
-		g.waited(c, g.clock.Now().Sub(start))
-		return nil
-	case <-ctx.Done():
-	}
-	if !g.withdraw(w) { // granted at the same moment
-		g.waited(c, g.clock.Now().Sub(start))
-		return nil
-	}
-	return g.refused(c, g.clock.Now().Sub(start), context.Cause(ctx))
+	return g.await(ctx, w)
 }
 
-func (g *gate) waited(c Class, d time.Duration) {
+// enter lets a call through at once, or has it wait in the line of its class, unless that is
+// too long. It does not block.
+func (g *gate) enter(c, leaving Class, d demand) (*waiter, error) {
+	now := g.clock.Now()
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	n := &g.mu.counts[c-1]
-	n.Passed++
-	n.Waited++
-	n.Wait += d
+	g.refillLocked(now)
+	if !g.blockedLocked(c, d) && g.affordsLocked(d, leaving) {
+		g.spendLocked(d)
+		g.mu.counts[c-1].Passed++
+		return nil, nil
+	}
+	if len(g.mu.queues[c-1]) >= g.limits.Queue {
+		return nil, g.refusedLocked(c, 0, fmt.Errorf("%d calls wait already", g.limits.Queue))
+	}
+	w := &waiter{demand: d, class: c, patient: c == ClassBackground, since: now, granted: make(chan struct{})}
+	g.queueLocked(w)
+	g.armLocked()
+	return w, nil
+}
+
+func (g *gate) queueLocked(w *waiter) {
+	g.mu.queues[w.class-1] = append(g.mu.queues[w.class-1], w)
+	g.mu.want[w.class-1].add(w.demand.kinds(), 1)
+}
+
+// await waits for the turn of a call.
+func (g *gate) await(ctx context.Context, w *waiter) error {
+	var late <-chan time.Time
+	if w.patient {
+		t := g.clock.NewTimer(g.limits.BackgroundWait)
+		defer t.Stop()
+		late = t.C()
+	}
+	for {
+		select {
+		case <-w.granted:
+			return nil
+		case <-late:
+			if gone, err := g.withdraw(w, true, context.DeadlineExceeded); gone {
+				return err
+			}
+			late = nil // it is a save by now, or has been granted
+		case <-ctx.Done():
+			_, err := g.withdraw(w, false, context.Cause(ctx))
+			return err
+		}
+	}
+}
+
+// withdraw takes a waiter out of its line, background: only as long as it is background work.
+// gone is false when that is not so, or when it has been granted.
+func (g *gate) withdraw(w *waiter, background bool, cause error) (gone bool, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if background && w.class != ClassBackground || !g.removeLocked(w) {
+		return false, nil
+	}
+	now := g.clock.Now()
+	g.serveLocked(now) // those behind it may be served now
+	return true, g.refusedLocked(w.class, now.Sub(w.since), cause)
+}
+
+// hurry has a waiter go on in the line of saves, from its end.
+func (g *gate) hurry(w *waiter) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if w.class == ClassSave || !g.removeLocked(w) {
+		return
+	}
+	w.class = ClassSave
+	g.queueLocked(w)
+	g.serveLocked(g.clock.Now())
+}
+
+// removeLocked takes a waiter out of its line; false when it has been granted.
+func (g *gate) removeLocked(w *waiter) bool {
+	queue := g.mu.queues[w.class-1]
+	i := slices.Index(queue, w)
+	if i < 0 {
+		return false
+	}
+	g.mu.queues[w.class-1] = slices.Delete(queue, i, i+1)
+	g.mu.want[w.class-1].add(w.demand.kinds(), -1)
+	return true
 }
 
 func (g *gate) refused(c Class, after time.Duration, cause error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.refusedLocked(c, after, cause)
+}
+
+func (g *gate) refusedLocked(c Class, after time.Duration, cause error) error {
 	g.mu.counts[c-1].Refused++
 	return fmt.Errorf("%w: %v waited %v: %w: %w", ErrBudget, c, after, store.ErrUnavailable, cause)
 }
 
-// withdraw takes a waiter out of its queue; false when it has been granted.
-func (g *gate) withdraw(w *waiter) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	queue := g.mu.queues[w.class-1]
-	for i := range queue {
-		if queue[i] == w {
-			g.mu.queues[w.class-1] = append(queue[:i], queue[i+1:]...)
-			g.serveLocked(g.clock.Now()) // those behind it may be served now
+// blockedLocked tells that a call of the class has to queue behind others: those of its class
+// or a higher one that wait for a kind of request that it makes.
+func (g *gate) blockedLocked(c Class, d demand) bool {
+	for i := range int(c) {
+		if d.shares(g.mu.want[i]) {
 			return true
 		}
 	}
 	return false
 }
 
-// blockedLocked tells that a call of the class has to queue behind others.
-func (g *gate) blockedLocked(c Class) bool {
-	for i := range int(c) {
-		if len(g.mu.queues[i]) > 0 {
-			return true
-		}
+// wantedLocked are the kinds that any call waits for.
+func (g *gate) wantedLocked() (all demand) {
+	for _, d := range g.mu.want {
+		all.add(d.kinds(), 1)
 	}
-	return c == ClassBackground && len(g.mu.queues[c-1]) > 0
+	return all.kinds()
 }
 
 func (g *gate) refillLocked(now time.Time) {
@@ -178,29 +232,70 @@ func (g *gate) spendLocked(d demand) {
 	}
 }
 
-// serveLocked lets through whoever may go, class by class, and arms the timer for the next.
+// serveLocked lets through whoever may go, class by class, and arms the timer for the next. A
+// call that may not go holds back those behind it that make the same kind of request.
 func (g *gate) serveLocked(now time.Time) {
 	g.refillLocked(now)
-	for c := range g.mu.queues {
-		for len(g.mu.queues[c]) > 0 {
-			w := g.mu.queues[c][0]
-			if !g.affordsLocked(w.demand, w.class) {
-				g.armLocked()
-				return
+	var short demand
+	wanted := g.wantedLocked()
+	for c, queue := range g.mu.queues {
+		kept := queue[:0]
+		for i, w := range queue {
+			if short == wanted { // nobody else can go
+				kept = append(kept, queue[i:]...)
+				break
+			}
+			if w.demand.shares(short) || !g.affordsLocked(w.demand, w.class) {
+				short.cover(w.demand)
+				kept = append(kept, w)
+				continue
 			}
 			g.spendLocked(w.demand)
-			g.mu.queues[c] = g.mu.queues[c][1:]
+			g.mu.want[c].add(w.demand.kinds(), -1)
+			n := &g.mu.counts[c]
+			n.Passed++
+			n.Waited++
+			n.Wait += now.Sub(w.since)
 			close(w.granted)
 		}
+		clear(queue[len(kept):])
+		g.mu.queues[c] = kept
 	}
+	g.armLocked()
 }
 
-// armLocked sets the timer to when the first in line may go.
+// armLocked sets the timer to when the next call may go: the first in line for any kind.
 func (g *gate) armLocked() {
-	w := g.firstLocked()
-	if w == nil {
+	var short demand
+	wanted, next := g.wantedLocked(), time.Duration(-1)
+	for _, queue := range g.mu.queues {
+		for _, w := range queue {
+			if short == wanted {
+				break
+			}
+			if !w.demand.shares(short) {
+				if wait := g.waitLocked(w); next < 0 || wait < next {
+					next = wait
+				}
+			}
+			short.cover(w.demand)
+		}
+	}
+	if g.mu.timer != nil {
+		g.mu.timer.Stop()
+	}
+	if next < 0 {
 		return
 	}
+	g.mu.timer = g.clock.AfterFunc(next, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.serveLocked(g.clock.Now())
+	})
+}
+
+// waitLocked is how long until a call that is first in line may go.
+func (g *gate) waitLocked(w *waiter) time.Duration {
 	var wait time.Duration
 	for k, n := range w.demand {
 		wait = max(wait, g.mu.purses[k].wait(n, w.class, g.limits.Reserve))
@@ -208,23 +303,7 @@ func (g *gate) armLocked() {
 	if w.class == ClassBackground {
 		wait = max(wait, g.limits.BackgroundLook)
 	}
-	if g.mu.timer != nil {
-		g.mu.timer.Stop()
-	}
-	g.mu.timer = g.clock.AfterFunc(wait, func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.serveLocked(g.clock.Now())
-	})
-}
-
-func (g *gate) firstLocked() *waiter {
-	for _, queue := range g.mu.queues {
-		if len(queue) > 0 {
-			return queue[0]
-		}
-	}
-	return nil
+	return wait
 }
 
 // spare tells whether a call could be made now without waiting, so that a loop that looks
@@ -233,7 +312,7 @@ func (g *gate) spare(c Class, d demand) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.refillLocked(g.clock.Now())
-	return !g.blockedLocked(c) && g.affordsLocked(d, c)
+	return !g.blockedLocked(c, d) && g.affordsLocked(d, c)
 }
 
 // stats are the counts by class.

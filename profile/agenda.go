@@ -291,7 +291,7 @@ func (s *Set) watchBeats(ctx context.Context, w *watch, now time.Time) time.Time
 }
 
 func (s *Set) renewAll(ctx context.Context, beating bool) {
-	sessions := s.Sessions()
+	sessions := s.inOrder()
 	s.log.WarnContext(ctx, "saving all sessions", "sessions", len(sessions), "beating", beating)
 	rank := make(map[*Session]int, len(sessions))
 	for _, sess := range sessions {
@@ -321,4 +321,5 @@ func (s *Session) renew() {
 	defer s.mu.Unlock()
 	s.mu.write.owed = true
 	s.queueLocked(plain)
+	s.rushLocked()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -75,7 +76,7 @@ func (s *Session) settleCutLocked() {
 // rowTaken reads the records that a claim writes, before the profile's own is read; so a
 // claim that has landed by now shows there. It answers why the claim cannot land any more,
 // if it cannot.
-func (s *Session) rowTaken(ctx context.Context) (taken, err error) {
+func (s *Session) rowTaken() (taken, err error) {
 	s.mu.Lock()
 	rows := s.rowsLocked()
 	s.mu.Unlock()
@@ -86,6 +87,11 @@ func (s *Session) rowTaken(ctx context.Context) (taken, err error) {
 	for i, w := range rows {
 		keys[i] = w.Key
 	}
+	if err := s.set.node.Pass(s.set.life(), node.ClassSave, node.KindRead); err != nil {
+		return nil, fmt.Errorf("read claim: %w", err)
+	}
+	ctx, cancel := s.set.call()
+	defer cancel()
 	recs, err := s.set.durable.Get(ctx, keys...)
 	if err != nil {
 		return nil, fmt.Errorf("read claim: %w", err)

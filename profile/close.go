@@ -122,7 +122,7 @@ func (s *Set) refuseLoads() {
 
 // endSessions releases all sessions side by side and counts how they ended.
 func (s *Set) endSessions(ctx context.Context, r *Report) []*Session {
-	sessions := s.Sessions()
+	sessions := s.inOrder()
 	for _, sess := range sessions {
 		sess.leave(Closed, nil)
 	}

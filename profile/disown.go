@@ -72,7 +72,7 @@ func (s *Set) freeOrphan(ctx context.Context, o *orphan) {
 	s.mu.Lock()
 	d := o.disowned
 	s.mu.Unlock()
-	r, err := s.read(ctx, o.key)
+	r, err := s.readAs(ctx, s.urgency(o), o.key)
 	step := disownKeep
 	if err == nil {
 		step = disownStepOf(d, r, s.clk.Now())
@@ -117,6 +117,9 @@ func (s *Set) freeRecord(ctx context.Context, o *orphan, r reading) error {
 func (s *Set) setFree(ctx context.Context, z *seizure, r reading, evidence node.Evidence) (recovered bool, err error) {
 	rec, recovered, err := z.seal(ctx, r, nil)
 	if err != nil {
+		return false, err
+	}
+	if err := s.node.Pass(ctx, node.ClassSave, node.KindWrite); err != nil {
 		return false, err
 	}
 	return recovered, s.put(z.key, freed(rec, evidence, s.node.Now()), r.version, s.node.NewVersion())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/shoalworks/shoal/clock"
@@ -22,6 +23,7 @@ type load struct {
 	begun time.Time
 
 	kick   chan struct{} // something may have changed: look now
+	kicked atomic.Bool   // and nobody has looked since
 	cancel context.CancelCauseFunc
 	early  *node.Note // an ask that came before the session was there; guarded by the set
 
@@ -33,6 +35,7 @@ type load struct {
 	from    string // the last holder that was met
 	last    reading
 	err     error // the last thing that went wrong
+	looked  bool  // the first read has been tried
 	fails   int
 	clashes int // claims that found another version
 }
@@ -240,7 +243,7 @@ func (l *load) has(r reading) bool { return slices.Contains(l.tokens, r.holder()
 // read reads the record until it succeeds or the load ends.
 func (l *load) read(ctx context.Context) (reading, error) {
 	for {
-		r, err := l.set.read(ctx, l.key)
+		r, err := l.look(ctx)
 		if err == nil {
 			l.fails = 0
 			return r, nil
@@ -253,6 +256,9 @@ func (l *load) read(ctx context.Context) (reading, error) {
 
 // pause waits a while after a failure, longer each time; an error ends the load.
 func (l *load) pause(ctx context.Context, because error) error {
+	if errors.Is(because, node.ErrBudget) {
+		l.err = because // it names what the load has waited for
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -266,6 +272,9 @@ func (l *load) pause(ctx context.Context, because error) error {
 
 // put sends a claim, and answers what the record is afterwards.
 func (l *load) put(ctx context.Context, from reading, rec record, a arrival) (reading, error) {
+	if err := l.afford(ctx); err != nil {
+		return reading{}, err
+	}
 	v := l.set.node.NewVersion()
 	l.sent[v] = a
 	call, cancel := l.set.afterwards(ctx)
@@ -320,6 +329,7 @@ func (l *load) takeOver(ctx context.Context, r reading, evidence node.Evidence, 
 
 // wake has a waiting load look at once.
 func (l *load) wake() {
+	l.kicked.Store(true)
 	select {
 	case l.kick <- struct{}{}:
 	default:

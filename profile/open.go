@@ -154,6 +154,9 @@ func (l *load) forgetTokensLocked(but string) {
 func (s *Set) giveBack(key string, r reading) error {
 	ctx, cancel := clock.WithTimeout(s.life(), s.clk, min(s.opts.CallTimeout, 2*grace))
 	defer cancel()
+	if err := s.passSoon(ctx); err != nil {
+		return err
+	}
 	return s.putWithin(ctx, key, givenBack(r.record, s.node.Now()), r.version, s.node.NewVersion())
 }
 

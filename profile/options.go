@@ -60,7 +60,9 @@ type Options struct {
 	// JournalEvery is how often a session that changes is journaled: what it has changed since
 	// its last save goes to the fast store, so that it survives the node. A change waits for
 	// that long at most, one after a quiet while for a quarter of it; Sync is sent at once.
-	// Negative keeps no journal: Sync is Save then. Default: the node's Beat (1 s).
+	// Negative keeps no journal: Sync is Save then. So it is where one store for records and
+	// journals is metered (node.Options.Limits): appends would take what saves and loads need.
+	// Default: the node's Beat (1 s).
 	JournalEvery time.Duration
 	// JournalBytes is the size of a journal over which a session saves instead. Default
 	// 64 KiB, at most 1 MiB.

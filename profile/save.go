@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -65,7 +66,7 @@ func (s *Session) queueLocked(l lane) {
 		return
 	}
 	s.mu.write.queued[l] = true
-	s.set.crew.add(s, l)
+	s.enterLocked(l)
 }
 
 // job is what a worker does next with a session.
@@ -128,6 +129,8 @@ func (s *Session) work(l lane) {
 	s.answerLocked()
 	if s.jobLocked(s.set.clk.Now()) != jobNone {
 		s.queueLocked(urgent)
+	} else {
+		s.mu.write.paid = false
 	}
 	s.planLocked()
 }
@@ -147,6 +150,10 @@ const maxTries = 8
 func (s *Session) write(final bool) {
 	var err error
 	for range maxTries {
+		if err = s.pay(); err != nil {
+			s.unpaid(final, err)
+			return
+		}
 		sent := s.set.clk.Now()
 		d, ok := s.compose(final)
 		if !ok {
@@ -230,13 +237,11 @@ func (s *Session) settle(a attempt, err error) saveStep {
 // what happened: saveReadBack, with an error that is an ErrUnknown unless the write was
 // certainly not done.
 func (s *Session) readBack(a attempt, because error) (saveStep, error) {
-	ctx, cancel := s.set.call()
-	defer cancel()
-	taken, err := s.rowTaken(ctx)
+	taken, err := s.rowTaken()
 	if err != nil {
 		return saveReadBack, errors.Join(because, err)
 	}
-	r, err := s.set.read(ctx, s.key)
+	r, err := s.set.readAs(s.set.life(), node.ClassSave, s.key)
 	if err != nil {
 		return saveReadBack, errors.Join(because, err)
 	}
@@ -333,9 +338,7 @@ func (s *Session) failed(a attempt, err error, certain bool) {
 // decides. When it cannot be read, the note that is still there says so again; a final save
 // that may have landed finds out by itself what the record means.
 func (s *Session) verify() {
-	ctx, cancel := s.set.call()
-	defer cancel()
-	r, err := s.set.read(ctx, s.key)
+	r, err := s.set.readAs(s.set.life(), node.ClassSave, s.key)
 	s.mu.Lock()
 	s.mu.write.verify = false
 	if err != nil {

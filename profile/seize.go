@@ -58,6 +58,9 @@ func (z *seizure) seal(ctx context.Context, r reading, j *journalReading) (rec r
 				return r.record, false, err
 			}
 		}
+		if err = z.set.passLive(ctx, node.KindWrite); err != nil {
+			return r.record, false, err
+		}
 		sealed, done, err := z.write(r, *j, step)
 		if err != nil {
 			return r.record, false, err
@@ -74,6 +77,9 @@ func (z *seizure) seal(ctx context.Context, r reading, j *journalReading) (rec r
 // that nobody stumbles over it again.
 func (z *seizure) discard(ctx context.Context, j journalReading) error {
 	if err := z.set.quarantineJournal(ctx, z.key, j); err != nil {
+		return err
+	}
+	if err := z.set.passLive(ctx, node.KindWrite); err != nil {
 		return err
 	}
 	ctx, cancel := z.set.call()
@@ -143,6 +149,9 @@ func (z *seizure) replay(ctx context.Context, r reading, j journalReading) (reco
 
 // readJournal is one read of a journal.
 func (s *Set) readJournal(ctx context.Context, key string) (*journalReading, error) {
+	if err := s.passLive(ctx, node.KindRead); err != nil {
+		return nil, fmt.Errorf("read journal: %w", err)
+	}
 	ctx, cancel := s.within(ctx)
 	defer cancel()
 	recs, err := s.fast.Get(ctx, journalKey(s.name, key))
@@ -156,6 +165,11 @@ func (s *Set) readJournal(ctx context.Context, key string) (*journalReading, err
 // quarantine copies a value that is not understood, before anything else is done about it.
 // The newest stands there; the original is not touched.
 func (s *Set) quarantine(ctx context.Context, at string, value []byte) error {
+	for _, k := range [...]node.Kind{node.KindRead, node.KindWrite} {
+		if err := s.node.Pass(ctx, node.ClassLoad, k); err != nil { // a load waits for it
+			return fmt.Errorf("quarantine: %w", err)
+		}
+	}
 	ctx, cancel := s.within(ctx)
 	defer cancel()
 	recs, err := s.durable.Get(ctx, at)

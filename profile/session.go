@@ -48,14 +48,16 @@ type Session struct {
 
 // writing is the state of a session's writes: one at a time.
 type writing struct {
-	working  bool    // a worker is at it
-	queued   [2]bool // by lane
-	waiting  *ticket // joined by those whose commits the next write will hold
-	flying   *ticket // of the write under way
-	owed     bool    // write although nothing may have changed
-	verify   bool    // somebody says that the session was taken: read the record
-	verified string  // token of the load that was said to have taken it
-	bar      bool    // if the record is still mine, the journal is another's: leave it alone
+	working  bool     // a worker is at it
+	queued   [2]bool  // by lane
+	waiting  *ticket  // joined by those whose commits the next write will hold
+	flying   *ticket  // of the write under way
+	passage  *passage // the wait for the budget of the next write; nil: none
+	paid     bool     // it is over: the next write may be sent
+	owed     bool     // write although nothing may have changed
+	verify   bool     // somebody says that the session was taken: read the record
+	verified string   // token of the load that was said to have taken it
+	bar      bool     // if the record is still mine, the journal is another's: leave it alone
 
 	anchor time.Time // autosaves fall on anchor + n × Autosave, from n = 1 on
 	last   time.Time // when the last write that landed was sent
@@ -194,6 +196,7 @@ func (s *Session) end(why Reason) {
 	if why == Lost {
 		s.eraseLocked(false)
 	}
+	s.mu.write.passage.end()
 	s.mu.Unlock()
 
 	s.set.forget(s, why)

@@ -70,6 +70,9 @@ func New(n *node.Node, setName string, opts *Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	if n.Limited() && n.Store().OneRecords() { // each append would be a request of the budget
+		o.JournalEvery = -1
+	}
 	life, halt := context.WithCancel(context.Background())
 	s := &Set{
 		node: n, name: setName, opts: o, clk: n.Clock(), log: n.Logger().With("set", setName, "node", n.ID()),
@@ -85,6 +88,7 @@ func New(n *node.Node, setName string, opts *Options) (*Set, error) {
 	s.journaler.every, s.journaler.wake = o.JournalEvery, s.plan.wake
 	s.closing.ended = make(chan struct{})
 	s.unhandle = n.Handle(setName, s.receive)
+	n.CountPlayers(func() int { return int(s.open.Load()) })
 	go s.loop() // ends with life
 	n.OnClose(node.StageSessions, "profiles/"+setName, s.closeWithNode)
 	s.log.InfoContext(life, "profiles open", "schema", o.Schema, "policy", o.Policy.String(), "autosave", o.Autosave, "loadTimeout", o.LoadTimeout,

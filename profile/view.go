@@ -44,12 +44,13 @@ type TookFrom struct {
 }
 
 // Read reads a profile without opening it. A missing one is ErrNoProfile; what is not a
-// profile is ErrForeign or ErrNewerSchema.
+// profile is ErrForeign or ErrNewerSchema. In the request budget it goes behind saves and
+// loads, and is a node.ErrBudget when there is nothing left for it.
 func (s *Set) Read(ctx context.Context, key string) (View, error) {
 	if err := name.CheckKey("key", key); err != nil {
 		return View{}, fmt.Errorf("profile: read: %w", err)
 	}
-	r, err := s.read(ctx, key)
+	r, err := s.readAs(ctx, node.ClassBackground, key)
 	if err != nil {
 		return View{}, fmt.Errorf("profile: read %s: %w", key, err)
 	}
@@ -87,6 +88,9 @@ func viewOf(key string, r reading) (View, error) {
 // answers an error, which is returned. A profile that is there throughout comes once; what
 // is not a profile is left out and logged. It reads page by page, beside everything else.
 func (s *Set) Scan(ctx context.Context, fn func(View) error) error {
+	if err := s.node.Pass(ctx, node.ClassBackground, node.KindList); err != nil {
+		return fmt.Errorf("profile: scan %s: %w", s.name, err)
+	}
 	prefix := recordPrefix(s.name)
 	for rec, err := range s.durable.Scan(ctx, store.Prefix(prefix)) {
 		if err != nil {

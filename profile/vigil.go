@@ -81,7 +81,7 @@ func (l *load) wait(ctx context.Context, r reading) (reading, error) {
 			v.askAgain(ctx, r)
 		case waitOn:
 		}
-		if err := v.sleep(ctx, r); err != nil {
+		if err := v.rest(ctx, r); err != nil {
 			return r, err
 		}
 		next, ok := v.look(ctx, r)
@@ -186,7 +186,7 @@ func (v *vigil) askInRecord(r reading) {
 	}
 	version := s.node.NewVersion()
 	rec := withAsk(r.record, asker{token: v.token, node: s.node.ID(), target: v.target})
-	if err := s.put(v.load.key, rec, r.version, version); err != nil {
+	if err := s.putAs(node.ClassLoad, v.load.key, rec, r.version, version); err != nil {
 		return // the next round reads what came of it
 	}
 	s.stats.asks.Add(1)
@@ -325,7 +325,7 @@ func (v *vigil) prefetched(r reading) *journalReading {
 }
 
 func (s *sighting) readRecord(ctx context.Context, v *vigil) {
-	s.record, s.err = v.load.set.read(ctx, v.load.key)
+	s.record, s.err = v.load.set.readAs(ctx, node.ClassLoad, v.load.key)
 }
 
 func (s *sighting) readNote(ctx context.Context, v *vigil) {
@@ -354,7 +354,7 @@ func (s *sighting) lookAt(ctx context.Context, v *vigil) {
 	defer cancel()
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if j, err := v.load.set.readJournal(ctx, v.load.key); err == nil {
+		if j, err := v.load.set.glimpse(ctx, v.load.key); err == nil {
 			s.journal = j
 		}
 	})
@@ -370,7 +370,7 @@ func (v *vigil) passOn(r reading) error {
 	l.last = r
 	version := s.node.NewVersion()
 	rec := passedOn(r.record, v.rival, s.node.Now())
-	err := s.put(l.key, rec, r.version, version)
+	err := s.putAs(node.ClassSave, l.key, rec, r.version, version)
 	if err == nil {
 		l.last = reading{version: version, record: rec}
 		s.tasks.start(func() { s.tellGrantee(l.key, rec.session, r.holder()) })
@@ -392,7 +392,7 @@ func (v *vigil) withdraw() {
 	}
 	if at != 0 {
 		s.tasks.start(func() {
-			if err := s.put(v.load.key, withoutAsk(rec), at, s.node.NewVersion()); err != nil {
+			if err := s.putAs(node.ClassBackground, v.load.key, withoutAsk(rec), at, s.node.NewVersion()); err != nil {
 				s.log.Debug("ask left in the record", "key", v.load.key, "err", err)
 			}
 		})
