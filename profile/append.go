@@ -23,13 +23,15 @@ type journaling struct {
 	waiting *ticket // joined by those whose commits the next append will hold
 	flying  *ticket // of the append under way, or of the opening one that waits for its save
 
-	last   time.Time // when the last append was sent
-	since  time.Time // since when there are commits that neither a save nor the journal holds; zero: none
-	fails  int       // appends in a row that did not land
-	tries  int       // appends in a row that found something else
-	retry  time.Time // not before, after a failed append
-	over   bool      // larger than JournalBytes: until a save has landed
-	marked bool      // a marker tells other nodes where to look
+	last   time.Time     // when the last append was sent
+	since  time.Time     // since when there are commits that neither a save nor the journal holds; zero: none
+	fails  int           // appends in a row that did not land
+	tries  int           // appends in a row that found something else
+	retry  time.Time     // not before, after a failed append
+	over   bool          // larger than JournalBytes: until a save has landed
+	marked bool          // a marker was sent, by which other nodes know where to look
+	marker store.Version // of the marker as it is known to stand; 0: not known
+	tidy   tidy          // what to remove when the append under way has been answered
 }
 
 // digestOf remembers the digest of the data of one revision.
@@ -47,7 +49,7 @@ type draft struct {
 	data    doc.Value // that it leads to
 	stored  doc.Value // of base
 	opening bool
-	marker  store.Version // that the marker gets, if it opens
+	marker  store.Version // that the marker gets; 0: it stands already
 	text    []byte
 }
 
@@ -81,7 +83,7 @@ func (s *Session) draft() (d *draft, ok bool) {
 	data, revision := s.journalableLocked()
 	f := appendFacts{
 		revision: revision, base: s.mu.rec.revision, limit: s.set.opts.JournalBytes,
-		frozen: s.heldUpLocked() || s.mu.reason != 0,
+		frozen: s.heldUpLocked() || s.mu.reason != 0, refused: s.mu.write.fails > 0,
 	}
 	if j.working || j.over || appendStartOf(j.hold, f) != appendSend {
 		return nil, false
@@ -96,7 +98,7 @@ func (s *Session) draft() (d *draft, ok bool) {
 		}
 	}
 	d = &draft{
-		session: s, marker: marker, sent: appended{version: version, rev: revision}, cond: j.hold.version,
+		session: s, sent: appended{version: version, rev: revision}, cond: j.hold.version,
 		data: data, stored: s.mu.rec.data, opening: j.hold.state == journalClosed,
 		value: journal{
 			epoch: s.epoch, token: s.token, base: f.base, schema: s.mu.schema, rev: revision,
@@ -107,8 +109,8 @@ func (s *Session) draft() (d *draft, ok bool) {
 		d.value.baseDigest = j.digest.text
 	}
 	j.working, j.last = true, now
-	if d.opening {
-		j.marked = true
+	if d.opening || j.marker == 0 {
+		d.marker, j.marked, j.marker = marker, true, 0
 	}
 	if j.flying == nil {
 		j.flying, j.waiting = j.waiting, nil
@@ -117,6 +119,16 @@ func (s *Session) draft() (d *draft, ok bool) {
 		j.flying.taken, j.flying.revision = true, revision
 	}
 	return d, true
+}
+
+// markedBy takes in the answer to a marker. Until one is known to stand it goes with each
+// append.
+func (s *Session) markedBy(v store.Version, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err == nil {
+		s.mu.journal.marker = v
+	}
 }
 
 // encode makes the stored form, off the session's lock. It tells whether it is small enough.
@@ -195,6 +207,7 @@ func (s *Session) stepLocked(step appendStep, err error) appendStep {
 		return step
 	}
 	j.working = false
+	s.tidiedLocked()
 	switch step {
 	case appendDone:
 		s.set.stats.appends.Add(1)
@@ -244,6 +257,7 @@ func (s *Session) failedLocked(err error) {
 	j := &s.mu.journal
 	s.set.stats.appendErrors.Add(1)
 	j.working, j.tries = false, 0
+	s.tidiedLocked()
 	j.fails++
 	j.retry = s.set.clk.Now().Add(backoff(j.fails, s.set.node.Random()))
 	s.refuseSyncsLocked(errUnjournaled)
@@ -297,7 +311,8 @@ func (s *Session) listLocked() {
 // having to come first.
 func (s *Session) mayAppendLocked() bool {
 	j := &s.mu.journal
-	return s.set.opts.JournalEvery > 0 && s.mu.reason == 0 && !j.over && j.hold.state != journalBarred && !s.syncedLocked(s.mu.revision)
+	return s.set.opts.JournalEvery > 0 && s.mu.reason == 0 && !j.over && j.hold.state != journalBarred &&
+		!s.syncedLocked(s.mu.revision) && !s.keepsStoredLocked()
 }
 
 // heldUpLocked tells that a final save is under way, which will hold everything. When its
@@ -327,7 +342,8 @@ func (s *Session) dueAppend(now time.Time, listed bool) (ready, again bool) {
 	case j.fails > 0:
 		due = j.retry
 	}
-	if due.After(now) || j.working || j.hold.state == journalOpening || s.heldUpLocked() {
+	waits := j.hold.state == journalOpening && s.mu.write.fails == 0
+	if due.After(now) || j.working || waits || s.heldUpLocked() {
 		j.listed = j.listed || listed
 		return false, listed
 	}

@@ -52,6 +52,21 @@ func (s *Session) mayClaimLocked() error {
 	return nil
 }
 
+// mayCarryLocked refuses a claim with data that no save would store.
+func (s *Session) mayCarryLocked(c *claim, after doc.Value) error {
+	if c != nil && keepStored(s.mu.rec.data, after, s.set.opts.HardBytes) {
+		return overHard(s.mu.rec.data, after, s.set.opts.HardBytes)
+	}
+	return nil
+}
+
+// void gives up a claim that can never be stored.
+func (s *Session) void(because error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.voidLocked(fmt.Errorf("%w: %w", errVoid, because))
+}
+
 // cutLocked begins a claim: what is there now is the last that may be journaled.
 func (s *Session) cutLocked(c *claim) {
 	s.mu.cut = &cut{claim: c, revision: s.mu.revision + 1, before: s.mu.data, schema: s.mu.schema, marks: s.mu.marks}
@@ -109,6 +124,10 @@ func (s *Session) rowTaken() (taken, err error) {
 // must not go on with a commit that cannot be stored.
 func (s *Session) voidLocked(because error) {
 	c := s.mu.cut
+	if c == nil {
+		return
+	}
+	s.mu.void = true
 	s.mu.data, s.mu.revision, s.mu.schema, s.mu.marks = c.before, c.revision-1, c.schema, c.marks
 	s.mu.frozen, s.mu.cut = true, nil
 	w := &s.mu.write

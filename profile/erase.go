@@ -10,12 +10,13 @@ import (
 // erasure is a journal, or the marker of one, that nobody needs any more. It is removed if it
 // is still that one: best effort, since what is left behind harms nothing.
 type erasure struct {
-	key   string // of the profile
-	write store.Write
-	token string // of the journal's session; empty for a marker
-	look  bool   // the journal's version is not certain: read it first
-	tries int
-	due   time.Time
+	key    string // of the profile's journal, or its marker
+	marker bool
+	token  string        // of the session that it belongs to
+	is     store.Version // as it is known to stand; 0: to be read first
+	late   bool          // a write of it may still land: come back if it is not there
+	tries  int
+	due    time.Time
 }
 
 const (
@@ -25,37 +26,54 @@ const (
 	maxEraseTries = 8
 )
 
-// eraseJournal has a journal removed.
-func (s *Set) eraseJournal(key, token string, v store.Version, look bool) {
-	s.journaler.erase(erasure{
-		key: key, token: token, look: look,
-		write: store.Write{Key: journalKey(s.name, key), Op: store.Delete, If: store.Is(v)},
-	})
-}
-
-// eraseMarker has the marker of a node's session removed.
-func (s *Set) eraseMarker(nodeID, key string) {
-	s.journaler.erase(erasure{
-		key: key, write: store.Write{Key: markerPrefix(nodeID, s.name) + key, Op: store.Delete, If: store.Any()},
-	})
-}
-
-// eraseLocked has removed what the session leaves behind: its journal, unless another session
-// needs it, and its marker.
-func (s *Session) eraseLocked(journal bool) {
+// tidyLocked has removed what a session leaves behind: its marker, and its journal unless
+// another session needs it. An append under way is awaited.
+func (s *Session) tidyLocked(journal bool) {
 	j := &s.mu.journal
-	look := j.working || len(j.hold.sent) > 0 || j.fails > 0
-	if journal && (j.hold.version != 0 || look) {
-		s.set.eraseJournal(s.key, s.token, j.hold.version, look || j.hold.version == 0)
+	if j.working {
+		j.tidy = max(j.tidy, tidyMarker)
+		if journal {
+			j.tidy = tidyBoth
+		}
+		return
+	}
+	late := len(j.hold.sent) > 0 || j.fails > 0
+	if journal && (j.hold.version != 0 || late) {
+		e := erasure{key: journalKey(s.set.name, s.key), token: s.token, late: late}
+		if !late {
+			e.is = j.hold.version
+		}
+		s.set.journaler.erase(e)
 	}
 	if j.marked {
 		j.marked = false
-		s.set.eraseMarker(s.set.node.ID(), s.key)
+		s.set.journaler.erase(erasure{
+			key: markerPrefix(s.set.node.ID(), s.set.name) + s.key, marker: true, token: s.token, is: j.marker, late: j.marker == 0,
+		})
+	}
+}
+
+// tidy is what is to be removed when the append under way has been answered.
+type tidy uint8
+
+const (
+	tidyMarker tidy = iota + 1
+	tidyBoth
+)
+
+// tidiedLocked does what has waited for the append.
+func (s *Session) tidiedLocked() {
+	if t := s.mu.journal.tidy; t != 0 {
+		s.mu.journal.tidy = 0
+		s.tidyLocked(t == tidyBoth)
 	}
 }
 
 // erase has something removed.
 func (g *journaler) erase(list ...erasure) {
+	if len(list) == 0 {
+		return
+	}
 	g.mu.Lock()
 	if len(g.mu.gone)+len(list) <= maxErasures {
 		g.mu.gone = append(g.mu.gone, list...)
@@ -98,17 +116,18 @@ func (s *Set) eraseAll(ctx context.Context, gone []erasure) {
 
 // eraseBatch is one call, with one to look before it if need be. It answers what to try again.
 func (s *Set) eraseBatch(gone []erasure) (again []erasure) {
-	used := make(map[string]bool, len(gone))
+	seen, again := s.sighted(gone)
+	used := make(map[string]bool, len(seen))
 	var batch []erasure
 	var txs []store.Tx
-	for _, e := range s.sighted(gone) {
-		switch {
-		case used[e.write.Key]: // a key goes once into a call
+	for _, e := range seen {
+		if used[e.key] { // a key goes once into a call
 			again = append(again, e)
-		case e.token != "" || !s.marks(e.key, e.write.Key):
-			used[e.write.Key] = true
-			batch, txs = append(batch, e), append(txs, store.Tx{e.write})
+			continue
 		}
+		used[e.key] = true
+		batch = append(batch, e)
+		txs = append(txs, store.Tx{{Key: e.key, Op: store.Delete, If: store.Is(e.is)}})
 	}
 	if len(txs) == 0 {
 		return again
@@ -116,66 +135,68 @@ func (s *Set) eraseBatch(gone []erasure) (again []erasure) {
 	ctx, cancel := s.journalCall()
 	defer cancel()
 	for i, err := range s.fast.Commit(ctx, txs...) {
-		e := batch[i]
-		e.look = e.token != ""
-		if err != nil && e.later(s) {
+		if e := batch[i]; err != nil && e.later(s) {
+			e.is = 0
 			again = append(again, e)
 		}
 	}
 	return again
 }
 
-// later puts a removal off that failed; false gives it up.
+// later puts a removal off; false gives it up.
 func (e *erasure) later(s *Set) bool {
 	e.tries++
 	e.due = s.clk.Now().Add(backoff(e.tries+3, s.node.Random()))
 	return e.tries < maxEraseTries
 }
 
-// marks tells that a session here has put the marker anew.
-func (s *Set) marks(key, marker string) bool {
-	sess, ok := s.Session(key)
-	if !ok || marker != markerPrefix(s.node.ID(), s.name)+key {
-		return false
-	}
-	sess.mu.Lock()
-	defer sess.mu.Unlock()
-	return sess.mu.journal.marked
-}
-
-// sighted reads the journals of which the version is not certain, and leaves out those that
-// are gone, or of another session.
-func (s *Set) sighted(gone []erasure) []erasure {
+// sighted reads what is not known for certain, and leaves out what is gone or of another
+// session. What could not be read, or may still come, is for later.
+func (s *Set) sighted(gone []erasure) (seen, again []erasure) {
 	var keys []string
 	for _, e := range gone {
-		if e.look {
-			keys = append(keys, e.write.Key)
+		if e.is == 0 {
+			keys = append(keys, e.key)
 		}
 	}
 	if len(keys) == 0 {
-		return gone
+		return gone, nil
 	}
 	ctx, cancel := s.journalCall()
 	defer cancel()
 	recs, err := s.fast.Get(ctx, keys...)
-	out := make([]erasure, 0, len(gone))
 	for _, e := range gone {
-		if !e.look {
-			out = append(out, e)
+		switch {
+		case e.is != 0:
+			seen = append(seen, e)
 			continue
-		}
-		if err != nil { // what is certain is removed, the rest later
-			if e.later(s) {
-				s.journaler.erase(e)
+		case err == nil:
+			rec := recs[0]
+			recs = recs[1:]
+			if e.owns(rec) {
+				e.is = rec.Version
+				seen = append(seen, e)
+				continue
 			}
-			continue
+			if !rec.Missing() || !e.late {
+				continue
+			}
 		}
-		j := journalReadingOf(recs[0])
-		recs = recs[1:]
-		if !j.missing() && j.problem == nil && j.journal.token == e.token {
-			e.write.If, e.look = store.Is(j.version), false
-			out = append(out, e)
+		if e.later(s) {
+			again = append(again, e)
 		}
 	}
-	return out
+	return seen, again
+}
+
+// owns tells that what stands there belongs to the session.
+func (e *erasure) owns(rec store.Record) bool {
+	switch {
+	case rec.Missing():
+		return false
+	case e.marker:
+		return markerToken(rec.Value) == e.token
+	}
+	j := journalReadingOf(rec)
+	return j.problem == nil && j.journal.token == e.token
 }

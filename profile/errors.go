@@ -112,3 +112,8 @@ func isConflict(err error) bool { return errors.Is(err, store.ErrConflict) }
 func hopeless(err error) bool {
 	return errors.Is(err, store.ErrClosed) || errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrUnsupported)
 }
+
+// unstorable tells that a write was refused for what is in it.
+func unstorable(err error) bool {
+	return errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrUnsupported) || errors.Is(err, store.ErrTooLarge)
+}

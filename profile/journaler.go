@@ -172,7 +172,7 @@ func (s *Set) sendBatch(batch []*draft) {
 		txs = append(txs, d.tx())
 	}
 	for _, d := range batch {
-		if d.opening {
+		if d.marker != 0 {
 			txs = append(txs, s.mark(d))
 		}
 	}
@@ -180,6 +180,13 @@ func (s *Set) sendBatch(batch []*draft) {
 	errs := s.fast.Commit(ctx, txs...)
 	cancel()
 	var open []*draft
+	marks := errs[len(batch):]
+	for _, d := range batch {
+		if d.marker != 0 {
+			d.session.markedBy(d.marker, marks[0])
+			marks = marks[1:]
+		}
+	}
 	for i, d := range batch {
 		if d.session.appended(d, errs[i]) == appendReadBack {
 			open = append(open, d)
@@ -198,15 +205,4 @@ func (s *Set) sendBatch(batch []*draft) {
 		}
 		d.session.found(d, r, err)
 	}
-}
-
-// markerPrefix is the folder of a node's markers in a set, one for each session of it that
-// has a journal: by them others know what to save when the node dies.
-func markerPrefix(nodeID, set string) string { return "journaled/" + nodeID + "/" + set + "/" }
-
-// mark leaves the marker of a session. It lies beside the journal, and is only a hint.
-func (s *Set) mark(d *draft) store.Tx {
-	return store.Tx{{
-		Key: markerPrefix(s.node.ID(), s.name) + d.session.key, Op: store.Put, Value: []byte(`{}`), If: store.Any(), Version: d.marker,
-	}}
 }

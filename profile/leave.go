@@ -128,7 +128,7 @@ func (s *Session) giveUpLocked(now time.Time) {
 func (s *Session) left(lv *leaving) {
 	s.mu.Lock()
 	rec := s.mu.rec
-	s.eraseLocked(true)
+	s.tidyLocked(true)
 	s.mu.Unlock()
 	why := lv.why
 	if rec.session != nil {

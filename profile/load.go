@@ -318,7 +318,7 @@ func (l *load) takeOver(ctx context.Context, r reading, evidence node.Evidence, 
 		a.how = Recovered
 	}
 	old := *r.record.session
-	l.seize.from = old.node
+	l.seize.from, l.seize.token = old.node, old.token
 	next, err := l.put(ctx, r, taken(rec, l.claim(), evidence, l.set.node.Now()), a)
 	if err == nil && l.has(next) && old.node != l.set.node.ID() {
 		n := l.set.noteTaken(l.key, next.holder(), old.token)

@@ -52,7 +52,7 @@ func (s *Set) opened(ctx context.Context, l *load, sess *Session) (*Session, err
 	s.open.Add(1)
 	s.countLoad(sess)
 	if l.seize.sealed != 0 && l.seize.from != s.node.ID() { // its journal has found its reader
-		s.eraseMarker(l.seize.from, l.key)
+		s.journaler.erase(erasure{key: markerPrefix(l.seize.from, s.name) + l.key, marker: true, token: l.seize.token})
 	}
 	l.removeAsks()
 

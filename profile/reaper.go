@@ -26,6 +26,16 @@ type reaping struct {
 		sync.Mutex
 		due  time.Time
 		busy bool
+		stop context.CancelFunc // ends the round; nil: there is none
+	}
+}
+
+// end ends the round that is under way, if there is one.
+func (r *reaping) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.stop != nil {
+		r.mu.stop()
 	}
 }
 
@@ -50,10 +60,12 @@ func (s *Set) reapDue(ctx context.Context, now time.Time) time.Time {
 	m.due = now.Add(s.opts.ReapEvery)
 	if dead := s.node.Dead(); len(dead) > 0 && !s.isClosing() {
 		m.busy = true
+		ctx, m.stop = context.WithCancel(ctx)
 		s.tasks.start(func() {
 			for _, d := range dead {
 				s.reapNode(ctx, d.Node)
 			}
+			s.reaping.end()
 			m.Lock()
 			m.busy = false
 			m.Unlock()
@@ -65,27 +77,40 @@ func (s *Set) reapDue(ctx context.Context, now time.Time) time.Time {
 
 // reapNode saves and frees the journaled sessions of one dead node.
 func (s *Set) reapNode(ctx context.Context, dead string) {
-	look, err := s.lookAt(ctx, dead)
+	markers, err := s.markersOf(ctx, dead)
 	if err != nil {
-		return
+		s.log.WarnContext(ctx, "journals of a dead node not listed", "dead", dead, "err", err)
 	}
-	r := store.Prefix(markerPrefix(dead, s.name))
-	r.Limit = maxMarkers
 	var (
 		wg   sync.WaitGroup
 		turn = make(chan struct{}, reapers)
 	)
-	for marker, err := range s.fast.Scan(ctx, r) {
-		if err != nil || s.isClosing() || ctx.Err() != nil {
+	for _, marker := range markers {
+		if ctx.Err() != nil {
 			break
 		}
 		turn <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-turn }()
-			s.reap(ctx, dead, marker, look)
+			s.reap(ctx, dead, marker)
 		})
 	}
 	wg.Wait()
+}
+
+// markersOf lists the markers of a node, or what of them could be read in time.
+func (s *Set) markersOf(ctx context.Context, dead string) (markers []store.Record, err error) {
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	r := store.Prefix(markerPrefix(dead, s.name))
+	r.Limit = maxMarkers
+	for marker, err := range s.fast.Scan(ctx, r) {
+		if err != nil {
+			return markers, err
+		}
+		markers = append(markers, marker)
+	}
+	return markers, nil
 }
 
 func (s *Set) lookAt(ctx context.Context, holder string) (node.Look, error) {
@@ -95,26 +120,31 @@ func (s *Set) lookAt(ctx context.Context, holder string) (node.Look, error) {
 }
 
 // reap deals with one marker. When it fails, the next round tries again.
-func (s *Set) reap(ctx context.Context, dead string, marker store.Record, look node.Look) {
+func (s *Set) reap(ctx context.Context, dead string, marker store.Record) {
 	key := strings.TrimPrefix(marker.Key, markerPrefix(dead, s.name))
-	done, err := s.reapSession(ctx, dead, key, look)
-	if err != nil && !errors.Is(err, errStartOver) {
+	done, err := s.reapSession(ctx, dead, key)
+	if err != nil && !errors.Is(err, errStartOver) && ctx.Err() == nil {
 		s.log.WarnContext(ctx, "journaled session of a dead node not saved yet", "key", key, "dead", dead, "err", err)
 	}
 	if done {
-		s.eraseMarker(dead, key)
+		s.journaler.erase(erasure{key: marker.Key, marker: true, token: markerToken(marker.Value), is: marker.Version})
 	}
 }
 
 // reapSession takes a session over from a node that is dead, and frees it. done tells that
 // the marker has nothing left to say.
-func (s *Set) reapSession(ctx context.Context, dead, key string, look node.Look) (done bool, err error) {
-	r, err := s.read(ctx, key)
-	if err != nil {
+func (s *Set) reapSession(ctx context.Context, dead, key string) (done bool, err error) {
+	r, err := s.readAs(ctx, node.ClassBackground, key)
+	if err != nil || r.problem != nil {
 		return false, err
 	}
 	if r.holder() == "" || r.record.session.node != dead {
 		return true, s.eraseStale(ctx, key, r)
+	}
+	// The look comes after the read: it is this version of the record that is judged.
+	look, err := s.lookAt(ctx, dead)
+	if err != nil {
+		return false, err
 	}
 	first := look
 	first.Sent, first.At = look.Since, look.Since
@@ -129,7 +159,7 @@ func (s *Set) reapSession(ctx context.Context, dead, key string, look node.Look)
 	s.stats.reaped.Add(1)
 	s.log.InfoContext(ctx, "saved the journaled session of a dead node", "key", key, "dead", dead, "evidence", string(evidence))
 	if z.sealed != 0 {
-		s.eraseJournal(key, r.holder(), z.sealed, false)
+		s.journaler.erase(erasure{key: journalKey(s.name, key), token: r.holder(), is: z.sealed})
 	}
 	if evidence != node.EvidenceClosed {
 		n := s.noteTaken(key, z.by, r.holder())
@@ -146,7 +176,7 @@ func (s *Set) eraseStale(ctx context.Context, key string, r reading) error {
 		return err
 	}
 	if staleJournal(r, *j) {
-		s.eraseJournal(key, j.journal.token, j.version, false)
+		s.journaler.erase(erasure{key: journalKey(s.name, key), token: j.journal.token, is: j.version})
 	}
 	return nil
 }

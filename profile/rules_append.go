@@ -19,6 +19,8 @@ type journalHold struct {
 	// it. While the journal is closed it is what the opening append goes on: what was seen
 	// there, 0 for nothing.
 	version store.Version
+	// opening is the version of the opening append, while it waits for its save.
+	opening store.Version
 	// sent are the appends with an unknown outcome that were conditional on version.
 	sent []store.Version
 	// rev is the revision through which the journal holds the session's commits, acknowledged
@@ -83,12 +85,14 @@ func appendAnswered(h journalHold, a appended, err error) (journalHold, appendSt
 // landed takes in an append that is known to stand in the store.
 func (h journalHold) landed(a appended) (journalHold, appendStep) {
 	h.version, h.sent = a.version, nil
-	if h.state == journalOpen {
-		h.rev = max(h.rev, a.rev)
-		return h, appendDone
+	switch h.state {
+	case journalClosed, journalBarred:
+		h.state, h.opening, h.rev = journalOpening, a.version, a.rev
+		return h, appendSave
+	case journalOpening, journalOpen:
 	}
-	h.state, h.rev = journalOpening, a.rev
-	return h, appendSave
+	h.rev = max(h.rev, a.rev)
+	return h, appendDone
 }
 
 // appendReadBackStep decides from a reading of the journal that followed a conflict or an
@@ -116,27 +120,23 @@ func appendReadBackStep(h journalHold, j journalReading) (journalHold, appendSte
 
 // reopened makes the next append an opening one, on what was seen.
 func (h journalHold) reopened(seen store.Version) (journalHold, appendStep) {
-	h.state, h.version, h.sent, h.rev = journalClosed, seen, nil, 0
+	h.state, h.version, h.opening, h.sent, h.rev = journalClosed, seen, 0, nil, 0
 	return h, appendAgain
 }
 
-// chained takes in a save that has landed and that was sent after the journal had been seen
-// to stand at version opened: from then on appends acknowledge.
+// chained takes in a save that has landed and that was sent after the opening append with this
+// version had: from then on what lands is acknowledged, and so is what has landed meanwhile.
+// Whoever claims the record after that save has read the journal after it was opened.
 func (h journalHold) chained(opened store.Version) journalHold {
-	if h.state == journalOpening && h.version == opened {
-		h.state = journalOpen
+	if h.state == journalOpening && h.opening == opened {
+		h.state, h.opening = journalOpen, 0
 	}
 	return h
 }
 
 // opened is the version of an opening append that waits for its save; 0 when none does. A
 // save that is sent now takes it along.
-func (h journalHold) opened() store.Version {
-	if h.state == journalOpening {
-		return h.version
-	}
-	return 0
-}
+func (h journalHold) opened() store.Version { return h.opening }
 
 // appendFacts are what a session knows when it may have something to journal.
 type appendFacts struct {
@@ -145,6 +145,7 @@ type appendFacts struct {
 	size     int    // of the effects above base, in bytes
 	limit    int    // JournalBytes
 	frozen   bool   // a final save is under way
+	refused  bool   // the last save did not land
 }
 
 // appendStart is whether to append.
@@ -156,11 +157,12 @@ const (
 	appendOver                           // too large, or barred: save instead
 )
 
-// appendStartOf decides. While an opening append waits for its save nothing is appended: the
-// save holds more.
+// appendStartOf decides. While an opening append waits for its save nothing is appended, since
+// the save holds more; unless saves do not land: then the journal is all there is, though it
+// acknowledges nothing.
 func appendStartOf(h journalHold, f appendFacts) appendStart {
 	switch {
-	case f.frozen, f.revision <= f.base, f.revision <= h.rev, h.state == journalOpening:
+	case f.frozen, f.revision <= f.base, f.revision <= h.rev, h.state == journalOpening && !f.refused:
 		return appendNothing
 	case h.state == journalBarred, f.size > f.limit:
 		return appendOver

@@ -162,6 +162,10 @@ func (s *Session) write(final bool) {
 		rec, a := d.rec, d.attempt
 		err = s.set.put(s.key, rec, d.cond, a.version, d.rows...)
 		step := s.settle(a, err)
+		if len(d.rows) > 0 && unstorable(err) { // it may be the claim that can never be stored
+			s.void(err)
+			step = saveAgain
+		}
 		if step == saveReadBack {
 			step, err = s.readBack(a, err)
 		}
@@ -202,8 +206,9 @@ func (s *Session) compose(final bool) (d composed, ok bool) {
 	snap := snapshot{data: s.mu.data, revision: s.mu.revision, schema: s.mu.schema, marks: s.mu.marks, beating: beating}
 	rec, a := saved(s.mu.rec, snap, now), attempt{version: version, revision: snap.revision, final: final}
 	a.opened = s.mu.journal.hold.opened()
-	if s.mu.rec.revision > snap.revision || keepStored(s.mu.rec.data, snap.data, s.set.opts.HardBytes) {
-		rec, a.revision = renewed(s.mu.rec, snap, now), s.mu.rec.revision
+	rows := s.rowsLocked()
+	if s.mu.rec.revision > snap.revision || s.keepsStoredLocked() {
+		rec, a.revision, rows = renewed(s.mu.rec, snap, now), s.mu.rec.revision, nil
 	} else {
 		s.mu.journal.tracks.cut(snap.data, snap.revision)
 	}
@@ -218,7 +223,7 @@ func (s *Session) compose(final bool) (d composed, ok bool) {
 	if w.flying != nil {
 		w.flying.taken, w.flying.revision = true, snap.revision
 	}
-	return composed{attempt: a, rec: rec, cond: s.mu.hold.version, rows: s.rowsLocked()}, true
+	return composed{attempt: a, rec: rec, cond: s.mu.hold.version, rows: rows}, true
 }
 
 // settle takes in the answer to a write.
@@ -301,10 +306,16 @@ func (s *Session) landed(rec record, a attempt, sent time.Time) {
 
 // keptLocked is the error of a save that kept what was stored, nil of one that did not.
 func (s *Session) keptLocked(rec record) error {
-	if !keepStored(rec.data, s.mu.data, s.set.opts.HardBytes) {
+	if !s.keepsStoredLocked() {
 		return nil
 	}
 	return overHard(rec.data, s.mu.data, s.set.opts.HardBytes)
+}
+
+// keepsStoredLocked tells that a save keeps what is stored. The journal must not acknowledge
+// then what the save at the end would drop.
+func (s *Session) keepsStoredLocked() bool {
+	return keepStored(s.mu.rec.data, s.mu.data, s.set.opts.HardBytes)
 }
 
 // failed takes in a write that was refused for certain, or whose outcome stays open. A final
@@ -318,11 +329,13 @@ func (s *Session) failed(a attempt, err error, certain bool) {
 	w.retry = now.Add(backoff(w.fails, s.set.node.Random()))
 	t := w.flying
 	w.flying = nil
-	if a.final && certain && !s.mu.hold.bound() {
+	if a.final && certain && !s.mu.hold.bound() && !s.mu.void {
 		s.mu.frozen = false
 		s.giveUpLocked(now)
 	}
-	s.refuseSyncsLocked(errUnjournaled)
+	if s.mu.cut != nil || s.mu.frozen || s.mu.journal.hold.opened() != 0 { // a save is what they wait for
+		s.refuseSyncsLocked(errUnjournaled)
+	}
 	s.listLocked()
 	s.mu.Unlock()
 	s.set.log.WarnContext(s.set.life(), "save did not land", "key", s.key, "final", a.final, "certain", certain, "err", err)

@@ -23,6 +23,7 @@ type seizure struct {
 	// sealed is the version of the seal as it was found or written; 0: none.
 	sealed store.Version
 	from   string // the node whose journal it was
+	token  string // its session
 	// disputed is the pair that disagreed at the last try: if the record, read again, stands
 	// at the same version, the record store has gone back in time.
 	disputed struct{ record, journal store.Version }

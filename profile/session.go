@@ -41,6 +41,7 @@ type Session struct {
 		write   writing
 		journal journaling
 		cut     *cut // a claim that is not stored yet; nil: none
+		void    bool // a claim was refused: the session ends, and takes nothing more
 		leaving *leaving
 		publish publishing
 	}
@@ -194,7 +195,7 @@ func (s *Session) end(why Reason) {
 	s.answerSyncsLocked()
 	s.refuseSyncsLocked(err)
 	if why == Lost {
-		s.eraseLocked(false)
+		s.tidyLocked(false)
 	}
 	s.mu.write.passage.end()
 	s.mu.Unlock()

@@ -147,6 +147,9 @@ func (s *Session) commit(c Commit, p proposal) (Commit, error) {
 	if err := s.openLocked(); err != nil {
 		return Commit{}, err
 	}
+	if err := s.mayCarryLocked(p.claim, c.Data); err != nil {
+		return Commit{}, err
+	}
 	wasDirty := s.dirtyLocked()
 	if p.claim != nil {
 		s.cutLocked(p.claim)

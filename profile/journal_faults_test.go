@@ -101,11 +101,16 @@ func TestAClaimThatCanNeverBeStoredDoesNotHoldTheSession(t *testing.T) {
 		_, err := s.Claim(t.Context(),
 			[]store.Write{{Key: rowKey, Op: store.Put, Value: make([]byte, store.MaxValue+1), If: store.Absent(), Version: 4711}},
 			doc.Increment("/coins", 10))
-		t.Logf("claim: %v", err)
+		if !errors.Is(err, profile.ErrVoid) {
+			t.Errorf("claim: %v", err)
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 		defer cancel()
-		if err := s.Release(ctx); store.OutcomeOf(err) == store.Unknown {
+		if err := s.Release(ctx); !errors.Is(err, profile.ErrLost) {
 			t.Errorf("after five minutes: %v", err)
+		}
+		if row, data := f.durable(rowKey), f.storedData("u"); !row.Missing() || coins(data) != 5 {
+			t.Errorf("stored %v, and the row: %v", data, !row.Missing())
 		}
 	})
 }
