@@ -160,6 +160,10 @@ func (f *Fleet) leftovers(rested bool) {
 			f.leaks++ // one that was on its way when its server closed
 		case strings.HasPrefix(key, notePrefix) && (crashed[owner] || !rested):
 			f.leaks++ // its reader is dead, or has closed within the second
+		case strings.HasPrefix(key, markerPrefix) && crashed[owner]:
+			f.leaks++
+		case strings.HasPrefix(key, journalPrefix) && !f.Ledger.needed(key[len(journalPrefix):]):
+			f.journals++ // of a session that was lost, or whose removal was refused
 		default:
 			f.Ledger.Violated("left behind", key+" "+value)
 		}

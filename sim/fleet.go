@@ -19,14 +19,15 @@ type Fleet struct {
 	// Script is the actor that runs the scenario.
 	Script *Actor
 
-	servers []*Server
-	names   map[string]int
-	keys    []string
-	visits  []*Visit
-	scoring scoring
-	leaks   int
-	hash    uint64 // of the run up to the end of the audit
-	rng     *stream
+	servers  []*Server
+	names    map[string]int
+	keys     []string
+	visits   []*Visit
+	scoring  scoring
+	leaks    int
+	journals int
+	hash     uint64 // of the run up to the end of the audit
+	rng      *stream
 }
 
 // Server is a library in a process of the fleet.

@@ -38,7 +38,8 @@ type Ledger struct {
 	// tolerance is how far the landing of a call is from its sending and answer at most.
 	tolerance time.Duration
 	say       func(format string, args ...any) // into the trace
-	onSeal    func()                           // called when a journal has been sealed; nil: nobody wants to know
+	onSeal    func(p *Process, key string)     // called when p has sealed a journal; nil: nobody wants to know
+	step      func() uint64                    // the step that is being released
 
 	mu struct {
 		sync.Mutex
@@ -51,6 +52,7 @@ type Ledger struct {
 		excused    int
 		wrong      int           // verdicts on the living
 		learned    time.Duration // slowest Lost after the takeover was applied
+		exposed    time.Duration // the longest that steps were held by nothing after the fast store had forgotten them
 	}
 }
 
@@ -60,7 +62,7 @@ type page struct {
 	tenures []*Tenure // in the order of opening
 	byEpoch map[uint64]*Tenure
 	rec     *recordForm // as last written; nil: never
-	journal *journalForm
+	journaling
 }
 
 // Tenure is one session that a load has answered.
@@ -70,11 +72,17 @@ type Tenure struct {
 	proc    *Process
 	epoch   uint64
 	base    point
-	start   uint64 // fingerprint of the data as opened
 	commits []commit
 	acked   int // so many commits are acknowledged
-	durable int // so many are known to be in the record
-	excused int // acknowledged only by a journal that the fast store forgot; above this many
+	// forgotten is up to where commits were held by a journal that the fast store forgot, and
+	// by nothing since; forgot says when, at which step. Commits up to there may be lost
+	// with the node, and may still be acknowledged, by answers that are on their way.
+	forgotten  int
+	forgot     time.Duration
+	forgotStep uint64
+	// excused is with how many commits the next session began, when some that were
+	// acknowledged had been forgotten so; -1: nothing was lost.
+	excused int
 	opened  time.Duration
 	ended   time.Duration
 	end     End
@@ -97,7 +105,9 @@ type point struct {
 
 // NewLedger makes a ledger. exact says that the library stores the records of PROTOCOL.md.
 func NewLedger(now func() time.Duration, exact bool, s Settings) *Ledger {
-	l := &Ledger{say: func(string, ...any) {}, now: now, exact: exact, beat: s.Beat, tolerance: 300 * time.Millisecond}
+	l := &Ledger{say: func(string, ...any) {}, step: func() uint64 { return 0 },
+		now: now, exact: exact, beat: s.Beat, tolerance: 300 * time.Millisecond,
+	}
 	l.mu.pages = make(map[string]*page)
 	l.mu.hosts = make(map[string]*hostEntry)
 	l.mu.ids = make(map[*Process]string)
@@ -136,7 +146,7 @@ func (l *Ledger) Met(event string) {
 func (l *Ledger) pageLocked(key string) *page {
 	p := l.mu.pages[key]
 	if p == nil {
-		p = &page{key: key, byEpoch: make(map[uint64]*Tenure)}
+		p = &page{key: key, byEpoch: make(map[uint64]*Tenure), journaling: newJournaling()}
 		l.mu.pages[key] = p
 	}
 	return p
@@ -150,7 +160,7 @@ func (l *Ledger) Opened(p *Process, key string, h Hold) *Tenure {
 	pg := l.pageLocked(key)
 	t := &Tenure{
 		id: fmt.Sprintf("%s.%s.%d", key, p.Name, len(pg.tenures)), page: pg, proc: p, epoch: epoch,
-		opened: l.now(), start: fingerprint(data), excused: -1,
+		opened: l.now(), excused: -1,
 	}
 	t.base = l.resolveLocked(pg, data, "opened by "+p.Name)
 	if epoch != 0 {
@@ -222,11 +232,7 @@ func (l *Ledger) keptLocked(t, x *Tenure) {
 		return
 	}
 	has := contained(t, x)
-	if has >= x.acked {
-		return
-	}
-	if x.excused >= 0 && has >= x.excused {
-		l.mu.excused++
+	if has >= x.acked || x.excused >= 0 && has >= x.excused && x.acked <= x.forgotten {
 		return
 	}
 	l.violatedLocked("acknowledged lost", "%s: session %s (epoch %d) acknowledged %d steps, session %s (epoch %d) was opened with %d",
@@ -293,11 +299,11 @@ func (l *Ledger) ackLocked(t *Tenure, n int) {
 		return
 	}
 	t.acked = n
-	for _, x := range t.page.tenures {
-		l.keptLocked(x, t)
-	}
 	if l.exact {
 		l.storedLocked(t)
+	}
+	for _, x := range t.page.tenures {
+		l.keptLocked(x, t)
 	}
 }
 
@@ -312,10 +318,10 @@ func (l *Ledger) Ended(t *Tenure, end End, left bool) {
 	t.over, t.end, t.ended = true, end, l.now()
 	switch end {
 	case Released, HandedOver:
-		l.ackLocked(t, len(t.commits))
+		l.keptInRecordLocked(t)
 	case Closed:
 		if !left {
-			l.ackLocked(t, len(t.commits))
+			l.keptInRecordLocked(t)
 		}
 	case Lost:
 		l.mu.events["lost"]++

@@ -49,6 +49,7 @@ func Run(o Options) (Score, *World) {
 	o.Seed = seed
 	f.World = NewWorld(o.WorldOptions, f.Ledger)
 	f.Weather = weather
+	f.Ledger.step = f.Steps
 	f.Ledger.say = func(format string, args ...any) { f.say(nil, format, args...) }
 
 	var score Score
@@ -61,8 +62,8 @@ func Run(o Options) (Score, *World) {
 	})
 	last := f.scoreNow()
 	score.Violations, score.Excused, score.Wrong, score.Learned = last.Violations, last.Excused, last.Wrong, last.Learned
-	score.Events, score.StepsLost = last.Events, last.StepsLost
-	score.Leaks, score.Steps, score.Hash = f.leaks, f.Steps(), f.hash
+	score.Events, score.StepsLost, score.Exposed = last.Events, last.StepsLost, last.Exposed
+	score.Leaks, score.Journals, score.Steps, score.Hash = f.leaks, f.journals, f.Steps(), f.hash
 	f.conclude(o.Scenario, &score)
 	return score, f.World
 }

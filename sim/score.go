@@ -14,6 +14,7 @@ type Score struct {
 	Wrong      int           // verdicts on hosts that lived
 	StaleOwner time.Duration // the longest that a session went on beside its successor
 	Learned    time.Duration // the longest from a takeover to the news of it
+	Exposed    time.Duration // the longest that steps were held by nothing after the fast store had forgotten them
 	SlowOpen   time.Duration
 	Opens      int
 	Failed     int
@@ -21,7 +22,8 @@ type Score struct {
 	Played     time.Duration // all sessions together
 	Tally      Tally
 	Events     map[string]int
-	Leaks      int // notes left at rest whose parties are all dead
+	Leaks      int // notes, beats and markers left at rest
+	Journals   int // journals left at rest
 	Steps      uint64
 	Runs       int
 	Hash       uint64
@@ -80,7 +82,7 @@ func (f *Fleet) scoreNow() Score {
 func (l *Ledger) score() Score {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	out := Score{Excused: l.mu.excused, Wrong: l.mu.wrong, Learned: l.mu.learned, Events: make(map[string]int)}
+	out := Score{Excused: l.mu.excused, Wrong: l.mu.wrong, Learned: l.mu.learned, Exposed: l.mu.exposed, Events: make(map[string]int)}
 	out.Violations = append(out.Violations, l.mu.violations...)
 	for event, n := range l.mu.events {
 		out.Events[event] = n
@@ -118,12 +120,14 @@ func (s *Score) Add(o *Score) {
 	s.Wrong += o.Wrong
 	s.StaleOwner = max(s.StaleOwner, o.StaleOwner)
 	s.Learned = max(s.Learned, o.Learned)
+	s.Exposed = max(s.Exposed, o.Exposed)
 	s.SlowOpen = max(s.SlowOpen, o.SlowOpen)
 	s.Opens += o.Opens
 	s.Failed += o.Failed
 	s.Shutdown = max(s.Shutdown, o.Shutdown)
 	s.Played += o.Played
 	s.Leaks += o.Leaks
+	s.Journals += o.Journals
 	s.Steps += o.Steps
 	s.Runs += o.Runs
 	s.Tally.add(&o.Tally)
