@@ -269,6 +269,7 @@ func (l *Ledger) safeLocked(pg *page) {
 		return
 	}
 	has := pg.covered(t)
+	l.untilLocked(t, has)
 	if t.forgotten > 0 && has >= t.forgotten {
 		l.foundLocked(t)
 	}
@@ -284,6 +285,14 @@ func (l *Ledger) needed(key string) bool {
 	defer l.mu.Unlock()
 	pg := l.pageLocked(key)
 	return pg.journal != nil && pg.journal.Token == pg.rec.token()
+}
+
+// untilLocked takes in that commits that were in the memory of their node only are so no more.
+func (l *Ledger) untilLocked(t *Tenure, has int) {
+	if l.exact && has > t.safe {
+		l.mu.unsafe = max(l.mu.unsafe, l.now()-t.commits[t.safe].at)
+		t.safe = has
+	}
 }
 
 // foundLocked ends the time in which steps were held by nothing: the holder has found out.

@@ -52,6 +52,7 @@ type Ledger struct {
 		excused    int
 		wrong      int           // verdicts on the living
 		learned    time.Duration // slowest Lost after the takeover was applied
+		unsafe     time.Duration // the longest that a step was in the memory of its node only
 		exposed    time.Duration // the longest that steps were held by nothing after the fast store had forgotten them
 	}
 }
@@ -74,6 +75,7 @@ type Tenure struct {
 	base    point
 	commits []commit
 	acked   int // so many commits are acknowledged
+	safe    int // so many were safe from the loss of the node at some time
 	// forgotten is up to where commits were held by a journal that the fast store forgot, and
 	// by nothing since; forgot says when, at which step. Commits up to there may be lost
 	// with the node, and may still be acknowledged, by answers that are on their way.
@@ -95,6 +97,7 @@ type Tenure struct {
 type commit struct {
 	data     uint64 // fingerprint
 	revision uint64
+	at       time.Duration
 }
 
 // point is a state: a session's data after so many of its own commits.
@@ -171,6 +174,9 @@ func (l *Ledger) Opened(p *Process, key string, h Hold) *Tenure {
 	}
 	if before := pg.before(t); before != nil && before.after == nil {
 		before.after = t
+		if has := contained(t, before); has < len(before.commits) {
+			l.say("lost: %d of the %d steps of %s, %d of them acknowledged, are in %s", has, len(before.commits), before.id, before.acked, t.id)
+		}
 	}
 	if got := stepsOf(data); got != pg.steps(t.base) {
 		l.violatedLocked("no prefix", "%s opened by %s: %d steps were made up to there, the data says %d", key, p.Name, pg.steps(t.base), got)
@@ -281,7 +287,7 @@ func (l *Ledger) Committed(t *Tenure, data doc.Value, revision uint64) {
 	if t.over && !t.proc.Gone() {
 		l.violatedLocked("commit after the end", "%s: session %s accepts a step after its end", t.page.key, t.id)
 	}
-	t.commits = append(t.commits, commit{fingerprint(data), revision})
+	t.commits = append(t.commits, commit{fingerprint(data), revision, l.now()})
 	if want := t.page.steps(t.base) + int64(len(t.commits)); stepsOf(data) != want {
 		l.violatedLocked("miscounted", "%s: %d steps were made, the data says %d", t.page.key, want, stepsOf(data))
 	}
@@ -316,6 +322,7 @@ func (l *Ledger) Ended(t *Tenure, end End, left bool) {
 		return
 	}
 	t.over, t.end, t.ended = true, end, l.now()
+	l.untilLocked(t, len(t.commits))
 	switch end {
 	case Released, HandedOver:
 		l.keptInRecordLocked(t)
@@ -338,6 +345,7 @@ func (l *Ledger) Dropped(t *Tenure) {
 	defer l.mu.Unlock()
 	if !t.over {
 		t.over, t.ended = true, l.now()
+		l.untilLocked(t, len(t.commits))
 	}
 }
 

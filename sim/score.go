@@ -9,11 +9,12 @@ import (
 type Score struct {
 	Violations []Violation
 	Excused    int // losses by a declared double fault (PROTOCOL.md D S1)
-	StepsLost  int // the most that one session lost
+	StepsLost  int // the most that one session lost, double faults apart
 	Outbid     int
 	Wrong      int           // verdicts on hosts that lived
 	StaleOwner time.Duration // the longest that a session went on beside its successor
 	Learned    time.Duration // the longest from a takeover to the news of it
+	Unsafe     time.Duration // the longest that a step was in the memory of its server only
 	Exposed    time.Duration // the longest that steps were held by nothing after the fast store had forgotten them
 	SlowOpen   time.Duration
 	Opens      int
@@ -82,7 +83,7 @@ func (f *Fleet) scoreNow() Score {
 func (l *Ledger) score() Score {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	out := Score{Excused: l.mu.excused, Wrong: l.mu.wrong, Learned: l.mu.learned, Exposed: l.mu.exposed, Events: make(map[string]int)}
+	out := Score{Excused: l.mu.excused, Wrong: l.mu.wrong, Learned: l.mu.learned, Exposed: l.mu.exposed, Unsafe: l.mu.unsafe, Events: make(map[string]int)}
 	out.Violations = append(out.Violations, l.mu.violations...)
 	for event, n := range l.mu.events {
 		out.Events[event] = n
@@ -105,7 +106,9 @@ func (s *Score) weigh(t *Tenure, now time.Duration) {
 	if t.after == nil {
 		return
 	}
-	s.StepsLost = max(s.StepsLost, len(t.commits)-contained(t.after, t))
+	if has := contained(t.after, t); t.forgotten <= has { // otherwise it is a double fault
+		s.StepsLost = max(s.StepsLost, len(t.commits)-has)
+	}
 	if !t.over || t.end == Lost {
 		s.StaleOwner = max(s.StaleOwner, end-t.after.opened)
 	}
@@ -120,6 +123,7 @@ func (s *Score) Add(o *Score) {
 	s.Wrong += o.Wrong
 	s.StaleOwner = max(s.StaleOwner, o.StaleOwner)
 	s.Learned = max(s.Learned, o.Learned)
+	s.Unsafe = max(s.Unsafe, o.Unsafe)
 	s.Exposed = max(s.Exposed, o.Exposed)
 	s.SlowOpen = max(s.SlowOpen, o.SlowOpen)
 	s.Opens += o.Opens
