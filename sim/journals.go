@@ -169,7 +169,7 @@ func (pg *page) appendComplaints(p *Process, next *journalForm) (out []complaint
 		add("base", "the digest is not that of the base")
 	}
 	t := pg.byEpoch[next.Epoch]
-	if t == nil || t.commitAt(next.Rev) == 0 {
+	if t == nil || t.stateAt(next.Rev) == nil {
 		add("foreign journal", "the session has made no such commit")
 		return out
 	}
@@ -183,9 +183,21 @@ func (pg *page) appendComplaints(p *Process, next *journalForm) (out []complaint
 
 // leadsTo tells that the journal, replayed on the data, gives the state of its revision.
 func (t *Tenure) leadsTo(j *journalForm, data doc.Value) bool {
-	n := t.commitAt(j.Rev)
+	at := t.stateAt(j.Rev)
 	after, err := j.Effects.Apply(data)
-	return n > 0 && err == nil && fingerprint(after) == t.commits[n-1].data
+	return at != nil && err == nil && fingerprint(after) == at.data
+}
+
+// stateAt is the state of a revision, which may be that after the changes that the load
+// itself has made; nil: there is none.
+func (t *Tenure) stateAt(revision uint64) *commit {
+	if n := t.commitAt(revision); n > 0 {
+		return &t.commits[n-1]
+	}
+	if revision == t.start.revision {
+		return &t.start
+	}
+	return nil
 }
 
 // commitAt is the how-manieth commit of the session has a revision; 0: none.
@@ -290,7 +302,11 @@ func (l *Ledger) needed(key string) bool {
 // untilLocked takes in that commits that were in the memory of their node only are so no more.
 func (l *Ledger) untilLocked(t *Tenure, has int) {
 	if l.exact && has > t.safe {
-		l.mu.unsafe = max(l.mu.unsafe, l.now()-t.commits[t.safe].at)
+		unsafe := l.now() - t.commits[t.safe].at
+		if unsafe > 3*time.Second {
+			l.say("unsafe: %d steps of %s were in memory only for up to %v", has-t.safe, t.id, unsafe)
+		}
+		l.mu.unsafe = max(l.mu.unsafe, unsafe)
 		t.safe = has
 	}
 }

@@ -73,6 +73,7 @@ type Tenure struct {
 	proc    *Process
 	epoch   uint64
 	base    point
+	start   commit // the state as opened
 	commits []commit
 	acked   int // so many commits are acknowledged
 	safe    int // so many were safe from the loss of the node at some time
@@ -163,7 +164,7 @@ func (l *Ledger) Opened(p *Process, key string, h Hold) *Tenure {
 	pg := l.pageLocked(key)
 	t := &Tenure{
 		id: fmt.Sprintf("%s.%s.%d", key, p.Name, len(pg.tenures)), page: pg, proc: p, epoch: epoch,
-		opened: l.now(), excused: -1,
+		opened: l.now(), start: commit{fingerprint(data), h.Revision(), l.now()}, excused: -1,
 	}
 	t.base = l.resolveLocked(pg, data, "opened by "+p.Name)
 	if epoch != 0 {
