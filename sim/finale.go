@@ -17,9 +17,9 @@ func (f *Fleet) calm() {
 		for i, w := range f.Weather {
 			f.Weather[i] = w.fair()
 		}
-		f.Down = [parts]bool{}
+		f.Down, f.Shut = [parts]bool{}, nil
 		for _, p := range f.procs {
-			p.Cut = [parts]bool{}
+			p.Cut, p.Mute = [parts]bool{}, nil
 			p.Resume()
 		}
 	})

@@ -188,7 +188,6 @@ type Visit struct {
 	fleet  *Fleet
 	tenure *Tenure
 	leave  chan struct{}
-	steps  int
 	audit  bool // not part of the scenario: it is not counted
 }
 
@@ -316,7 +315,6 @@ func (v *Visit) play(a *Actor) {
 	if a.rng.chance(v.Plan.Poison) {
 		v.poison(a)
 	}
-	v.steps++
 	_, after, err := v.step(a)
 	if err != nil {
 		return // busy, or at an end: the next step tells
@@ -335,6 +333,9 @@ func (v *Visit) play(a *Actor) {
 	}
 	if err == nil {
 		v.fleet.Ledger.Acknowledged(v.tenure, after)
+		if sync && len(v.fleet.Shut) > 0 {
+			v.fleet.Ledger.Met("saved instead")
+		}
 	}
 	a.Yield()
 }

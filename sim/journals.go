@@ -18,6 +18,7 @@ type journaling struct {
 	tokens  map[string]owner
 	states  map[uint64]map[uint64]doc.Value // what records have held, by epoch and revision
 	stored  map[store.Version]stored
+	past    []pastJournal     // the last ones that stood there
 	told    map[string]uint64 // the newest revision that a session knows to be stored, by token
 }
 
@@ -40,6 +41,26 @@ type owner struct {
 type stored struct {
 	token    string
 	revision uint64
+}
+
+// pastJournal is a journal that stood there once.
+type pastJournal struct {
+	version store.Version
+	value   []byte
+}
+
+// maxPast is how many journals of a key are remembered.
+const maxPast = 5
+
+// pastJournal is the journal of a key that stood there some writes ago; false: none did.
+func (l *Ledger) pastJournal(key string, ago int) (pastJournal, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	past := l.pageLocked(key).past
+	if ago >= len(past) {
+		return pastJournal{}, false
+	}
+	return past[len(past)-1-ago], true
 }
 
 func newJournaling() journaling {
@@ -92,6 +113,10 @@ func (l *Ledger) journalLocked(p *Process, w store.Write) {
 		l.appendedLocked(pg, p, next)
 	}
 	pg.journal, pg.text = next, w.Value
+	if next != nil {
+		pg.past = append(pg.past, pastJournal{w.Version, w.Value})
+		pg.past = pg.past[max(0, len(pg.past)-maxPast):]
+	}
 	l.rechainLocked(pg, before)
 	l.safeLocked(pg)
 }
@@ -437,17 +462,22 @@ func (l *Ledger) revertedLocked(pg *page, value []byte) {
 	if pg.journal == nil {
 		pg.chain = chain{}
 	}
-	if t == nil || pg.rec == nil || pg.rec.Epoch != t.epoch {
-		return
+	if t != nil && pg.rec != nil && pg.rec.Epoch == t.epoch && held > pg.covered(t) {
+		l.forgetLocked(t, held)
 	}
-	unsealed := j.SealedBy != "" && pg.journal != nil && pg.journal.SealedBy == ""
-	if held > pg.covered(t) || unsealed {
-		if t.forgotten == 0 {
-			t.forgot = l.now()
-		}
-		t.forgotten, t.forgotStep = max(t.forgotten, held), l.step()
-		if unsealed { // the holder goes on as if nobody were about to take over
-			t.forgotten = math.MaxInt
+	// Whose journal is without its seal again goes on as if nobody had taken over, or were
+	// about to.
+	if now := pg.journal; now != nil && now.SealedBy == "" && (j.SealedBy != "" || now.Epoch < j.Epoch) {
+		if t := pg.byEpoch[now.Epoch]; t != nil {
+			l.forgetLocked(t, math.MaxInt)
 		}
 	}
+}
+
+// forgetLocked takes in that commits up to n are held by nothing but their node, or will be.
+func (l *Ledger) forgetLocked(t *Tenure, n int) {
+	if t.forgotten == 0 {
+		t.forgot = l.now()
+	}
+	t.forgotten, t.forgotStep = max(t.forgotten, n), l.step()
 }

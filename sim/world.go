@@ -54,6 +54,8 @@ type World struct {
 	Weather [parts]Weather
 	// Down tells which parts refuse every call. Changed in commands only.
 	Down [parts]bool
+	// Shut are prefixes of keys: calls that begin with one are refused. Changed in commands only.
+	Shut []string
 	// Refusing has calls of a process that is cut off be refused at once; otherwise the seed
 	// says which are, and which get no answer.
 	Refusing bool
