@@ -133,7 +133,11 @@ func (c *call) leave() bool {
 	} else {
 		w.say(p, "%v %s: sent", c.op, c.key)
 	}
-	if !cut && !c.affords() {
+	switch {
+	case cut:
+	case c.barred():
+		c.refuse()
+	case !c.affords():
 		w.tally.Throttled++
 		c.refuse()
 	}
@@ -151,6 +155,12 @@ func (c *call) leave() bool {
 	}
 	w.schedule(w.now()+after, p, fold(c.name, 0), c.respond)
 	return false
+}
+
+// barred tells that the fleet, or the process, is kept from keys like that of the call.
+func (c *call) barred() bool {
+	begins := func(prefix string) bool { return strings.HasPrefix(c.key, prefix) }
+	return slices.ContainsFunc(c.p.w.Shut, begins) || slices.ContainsFunc(c.p.Mute, begins)
 }
 
 // refuse has the call not be taken.

@@ -17,9 +17,9 @@ func (f *Fleet) calm() {
 		for i, w := range f.Weather {
 			f.Weather[i] = w.fair()
 		}
-		f.Down = [parts]bool{}
+		f.Down, f.Shut = [parts]bool{}, nil
 		for _, p := range f.procs {
-			p.Cut = [parts]bool{}
+			p.Cut, p.Mute = [parts]bool{}, nil
 			p.Resume()
 		}
 	})
@@ -160,6 +160,10 @@ func (f *Fleet) leftovers(rested bool) {
 			f.leaks++ // one that was on its way when its server closed
 		case strings.HasPrefix(key, notePrefix) && (crashed[owner] || !rested):
 			f.leaks++ // its reader is dead, or has closed within the second
+		case strings.HasPrefix(key, markerPrefix) && crashed[owner]:
+			f.leaks++
+		case strings.HasPrefix(key, journalPrefix) && !f.Ledger.needed(key[len(journalPrefix):]):
+			f.journals++ // of a session that was lost, or whose removal was refused
 		default:
 			f.Ledger.Violated("left behind", key+" "+value)
 		}

@@ -19,14 +19,15 @@ type Fleet struct {
 	// Script is the actor that runs the scenario.
 	Script *Actor
 
-	servers []*Server
-	names   map[string]int
-	keys    []string
-	visits  []*Visit
-	scoring scoring
-	leaks   int
-	hash    uint64 // of the run up to the end of the audit
-	rng     *stream
+	servers  []*Server
+	names    map[string]int
+	keys     []string
+	visits   []*Visit
+	scoring  scoring
+	leaks    int
+	journals int
+	hash     uint64 // of the run up to the end of the audit
+	rng      *stream
 }
 
 // Server is a library in a process of the fleet.
@@ -187,7 +188,6 @@ type Visit struct {
 	fleet  *Fleet
 	tenure *Tenure
 	leave  chan struct{}
-	steps  int
 	audit  bool // not part of the scenario: it is not counted
 }
 
@@ -315,7 +315,6 @@ func (v *Visit) play(a *Actor) {
 	if a.rng.chance(v.Plan.Poison) {
 		v.poison(a)
 	}
-	v.steps++
 	_, after, err := v.step(a)
 	if err != nil {
 		return // busy, or at an end: the next step tells
@@ -334,6 +333,9 @@ func (v *Visit) play(a *Actor) {
 	}
 	if err == nil {
 		v.fleet.Ledger.Acknowledged(v.tenure, after)
+		if sync && len(v.fleet.Shut) > 0 {
+			v.fleet.Ledger.Met("saved instead")
+		}
 	}
 	a.Yield()
 }

@@ -47,23 +47,21 @@ func (r *recordForm) token() string {
 
 // journalForm is a session's journal.
 type journalForm struct {
-	Epoch    uint64 `json:"epoch"`
-	Token    string `json:"token"`
-	Base     uint64 `json:"base"`
-	Rev      uint64 `json:"rev"`
-	SealedBy string `json:"sealedBy"`
+	Format     int         `json:"format"`
+	Epoch      uint64      `json:"epoch"`
+	Token      string      `json:"token"`
+	Base       uint64      `json:"base"`
+	BaseDigest string      `json:"baseDigest"`
+	Schema     int         `json:"schema"`
+	Rev        uint64      `json:"rev"`
+	Effects    doc.Effects `json:"effects"`
+	SealedBy   string      `json:"sealedBy"`
 }
 
-// covers tells which revision a takeover would find: that of the record, or of the journal
-// where it belongs to the record (rule J2, but for the digest).
-func covers(r *recordForm, j *journalForm) uint64 {
-	if r == nil {
-		return 0
-	}
-	if j != nil && j.Token == r.token() && j.Token != "" && j.Base <= r.Revision && r.Revision < j.Rev {
-		return j.Rev
-	}
-	return r.Revision
+// applies tells that a takeover replays the journal on the record (rule J2; the ledger has
+// checked the digest when the journal was written).
+func (j *journalForm) applies(r *recordForm) bool {
+	return r != nil && j != nil && j.Token == r.token() && j.Token != "" && j.Base <= r.Revision && r.Revision < j.Rev
 }
 
 func parseRecord(value []byte) (*recordForm, error) {
@@ -91,10 +89,13 @@ const (
 	journalPrefix = "journal/" + setName + "/"
 	beatPrefix    = "node/"
 	notePrefix    = "note/"
-	markPrefix    = "mark/" // what a node measures the store's clock by
+	markerPrefix  = "journaled/" // where to look for journals when a node has died
+	markPrefix    = "mark/"      // what a node measures the store's clock by
 )
 
-func fastPrefixes() []string { return []string{beatPrefix, markPrefix, notePrefix, "journal/"} }
+func fastPrefixes() []string {
+	return []string{beatPrefix, markPrefix, markerPrefix, notePrefix, "journal/"}
+}
 
 // fastKey tells that a key belongs to the fast store.
 func fastKey(key string) bool {

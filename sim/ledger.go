@@ -38,7 +38,8 @@ type Ledger struct {
 	// tolerance is how far the landing of a call is from its sending and answer at most.
 	tolerance time.Duration
 	say       func(format string, args ...any) // into the trace
-	onSeal    func()                           // called when a journal has been sealed; nil: nobody wants to know
+	onSeal    func(p *Process, key string)     // called when p has sealed a journal; nil: nobody wants to know
+	step      func() uint64                    // the step that is being released
 
 	mu struct {
 		sync.Mutex
@@ -51,6 +52,8 @@ type Ledger struct {
 		excused    int
 		wrong      int           // verdicts on the living
 		learned    time.Duration // slowest Lost after the takeover was applied
+		unsafe     time.Duration // the longest that a step was in the memory of its node only
+		exposed    time.Duration // the longest that steps were held by nothing after the fast store had forgotten them
 	}
 }
 
@@ -60,7 +63,7 @@ type page struct {
 	tenures []*Tenure // in the order of opening
 	byEpoch map[uint64]*Tenure
 	rec     *recordForm // as last written; nil: never
-	journal *journalForm
+	journaling
 }
 
 // Tenure is one session that a load has answered.
@@ -70,11 +73,19 @@ type Tenure struct {
 	proc    *Process
 	epoch   uint64
 	base    point
-	start   uint64 // fingerprint of the data as opened
+	start   commit // the state as opened
 	commits []commit
 	acked   int // so many commits are acknowledged
-	durable int // so many are known to be in the record
-	excused int // acknowledged only by a journal that the fast store forgot; above this many
+	safe    int // so many were safe from the loss of the node at some time
+	// forgotten is up to where commits were held by a journal that the fast store forgot, and
+	// by nothing since; forgot says when, at which step. Commits up to there may be lost
+	// with the node, and may still be acknowledged, by answers that are on their way.
+	forgotten  int
+	forgot     time.Duration
+	forgotStep uint64
+	// excused is with how many commits the next session began, when some that were
+	// acknowledged had been forgotten so; -1: nothing was lost.
+	excused int
 	opened  time.Duration
 	ended   time.Duration
 	end     End
@@ -87,6 +98,7 @@ type Tenure struct {
 type commit struct {
 	data     uint64 // fingerprint
 	revision uint64
+	at       time.Duration
 }
 
 // point is a state: a session's data after so many of its own commits.
@@ -97,7 +109,9 @@ type point struct {
 
 // NewLedger makes a ledger. exact says that the library stores the records of PROTOCOL.md.
 func NewLedger(now func() time.Duration, exact bool, s Settings) *Ledger {
-	l := &Ledger{say: func(string, ...any) {}, now: now, exact: exact, beat: s.Beat, tolerance: 300 * time.Millisecond}
+	l := &Ledger{say: func(string, ...any) {}, step: func() uint64 { return 0 },
+		now: now, exact: exact, beat: s.Beat, tolerance: 300 * time.Millisecond,
+	}
 	l.mu.pages = make(map[string]*page)
 	l.mu.hosts = make(map[string]*hostEntry)
 	l.mu.ids = make(map[*Process]string)
@@ -136,7 +150,7 @@ func (l *Ledger) Met(event string) {
 func (l *Ledger) pageLocked(key string) *page {
 	p := l.mu.pages[key]
 	if p == nil {
-		p = &page{key: key, byEpoch: make(map[uint64]*Tenure)}
+		p = &page{key: key, byEpoch: make(map[uint64]*Tenure), journaling: newJournaling()}
 		l.mu.pages[key] = p
 	}
 	return p
@@ -150,7 +164,7 @@ func (l *Ledger) Opened(p *Process, key string, h Hold) *Tenure {
 	pg := l.pageLocked(key)
 	t := &Tenure{
 		id: fmt.Sprintf("%s.%s.%d", key, p.Name, len(pg.tenures)), page: pg, proc: p, epoch: epoch,
-		opened: l.now(), start: fingerprint(data), excused: -1,
+		opened: l.now(), start: commit{fingerprint(data), h.Revision(), l.now()}, excused: -1,
 	}
 	t.base = l.resolveLocked(pg, data, "opened by "+p.Name)
 	if epoch != 0 {
@@ -161,6 +175,9 @@ func (l *Ledger) Opened(p *Process, key string, h Hold) *Tenure {
 	}
 	if before := pg.before(t); before != nil && before.after == nil {
 		before.after = t
+		if has := contained(t, before); has < len(before.commits) {
+			l.say("lost: %d of the %d steps of %s, %d of them acknowledged, are in %s", has, len(before.commits), before.id, before.acked, t.id)
+		}
 	}
 	if got := stepsOf(data); got != pg.steps(t.base) {
 		l.violatedLocked("no prefix", "%s opened by %s: %d steps were made up to there, the data says %d", key, p.Name, pg.steps(t.base), got)
@@ -222,11 +239,7 @@ func (l *Ledger) keptLocked(t, x *Tenure) {
 		return
 	}
 	has := contained(t, x)
-	if has >= x.acked {
-		return
-	}
-	if x.excused >= 0 && has >= x.excused {
-		l.mu.excused++
+	if has >= x.acked || x.excused >= 0 && has >= x.excused && x.acked <= x.forgotten {
 		return
 	}
 	l.violatedLocked("acknowledged lost", "%s: session %s (epoch %d) acknowledged %d steps, session %s (epoch %d) was opened with %d",
@@ -275,7 +288,7 @@ func (l *Ledger) Committed(t *Tenure, data doc.Value, revision uint64) {
 	if t.over && !t.proc.Gone() {
 		l.violatedLocked("commit after the end", "%s: session %s accepts a step after its end", t.page.key, t.id)
 	}
-	t.commits = append(t.commits, commit{fingerprint(data), revision})
+	t.commits = append(t.commits, commit{fingerprint(data), revision, l.now()})
 	if want := t.page.steps(t.base) + int64(len(t.commits)); stepsOf(data) != want {
 		l.violatedLocked("miscounted", "%s: %d steps were made, the data says %d", t.page.key, want, stepsOf(data))
 	}
@@ -293,11 +306,11 @@ func (l *Ledger) ackLocked(t *Tenure, n int) {
 		return
 	}
 	t.acked = n
-	for _, x := range t.page.tenures {
-		l.keptLocked(x, t)
-	}
 	if l.exact {
 		l.storedLocked(t)
+	}
+	for _, x := range t.page.tenures {
+		l.keptLocked(x, t)
 	}
 }
 
@@ -310,12 +323,13 @@ func (l *Ledger) Ended(t *Tenure, end End, left bool) {
 		return
 	}
 	t.over, t.end, t.ended = true, end, l.now()
+	l.untilLocked(t, len(t.commits))
 	switch end {
 	case Released, HandedOver:
-		l.ackLocked(t, len(t.commits))
+		l.keptInRecordLocked(t)
 	case Closed:
 		if !left {
-			l.ackLocked(t, len(t.commits))
+			l.keptInRecordLocked(t)
 		}
 	case Lost:
 		l.mu.events["lost"]++
@@ -332,6 +346,7 @@ func (l *Ledger) Dropped(t *Tenure) {
 	defer l.mu.Unlock()
 	if !t.over {
 		t.over, t.ended = true, l.now()
+		l.untilLocked(t, len(t.commits))
 	}
 }
 

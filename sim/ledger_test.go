@@ -42,6 +42,9 @@ type book struct {
 	w    *sim.World
 	a, b *sim.Process
 	now  time.Duration
+
+	version store.Version // the last one given
+	made    uint64        // after which step the next write was sent
 }
 
 func newBook(exact bool) *book {
@@ -152,7 +155,10 @@ func by(node, token string) string {
 }
 
 func (k *book) write(p *sim.Process, value []byte) {
-	k.Wrote(p, store.Tx{{Key: "profile/players/p", Op: store.Put, Value: value, Version: 1}})
+	k.version++
+	tx := store.Tx{{Key: "profile/players/p", Op: store.Put, Value: value, Version: k.version}}
+	k.Wrote(p, tx, k.made)
+	k.Landed(p, tx, k.now)
 }
 
 func TestLedgerChecksWrites(t *testing.T) {
@@ -186,7 +192,7 @@ func TestLedgerChecksWrites(t *testing.T) {
 		}, []string{"revision back"}},
 		{"data of nobody", func(k *book) { k.write(k.a, rec(1, 1, state("p.A.0:1", 1), by("A-1", "ta"), "")) }, []string{"no prefix", "foreign data"}},
 		{"deleted", func(k *book) {
-			k.Wrote(k.a, store.Tx{{Key: "profile/players/p", Op: store.Delete}})
+			k.Wrote(k.a, store.Tx{{Key: "profile/players/p", Op: store.Delete}}, 0)
 		}, []string{"deleted"}},
 		{"not JSON", func(k *book) { k.write(k.a, []byte("{")) }, []string{"not a record"}},
 	} {
@@ -209,61 +215,11 @@ func TestLedgerChecksTheFirstWrite(t *testing.T) {
 	k.expect(t, "bad create")
 }
 
-// An acknowledgement has to be in the record, or in the journal that belongs to it.
-func TestLedgerChecksWhatIsStored(t *testing.T) {
-	begin := func() (*book, *sim.Tenure) {
-		k := newBook(true)
-		k.write(k.a, rec(1, 0, state("", 0), by("A-1", "ta"), ""))
-		s := k.Opened(k.a, "p", &held{epoch: 1, data: state("", 0)})
-		k.Committed(s, state("p.A.0:1", 1), 1)
-		return k, s
-	}
-	journal := func(k *book, token string, base, rev int) {
-		value := fmt.Appendf(nil, `{"base":%d,"epoch":1,"rev":%d,"token":%q}`, base, rev, token)
-		k.Wrote(k.a, store.Tx{{Key: "journal/players/p", Op: store.Put, Value: value, Version: 1}})
-	}
-	k, s := begin()
-	k.Acknowledged(s, 1)
-	k.expect(t, "acknowledged, not stored")
-
-	k, s = begin()
-	k.write(k.a, rec(1, 1, state("p.A.0:1", 1), by("A-1", "ta"), ""))
-	k.Acknowledged(s, 1)
-	k.expect(t)
-
-	k, s = begin()
-	journal(k, "ta", 0, 1)
-	k.Acknowledged(s, 1)
-	k.expect(t)
-
-	k, s = begin()
-	journal(k, "tz", 0, 1) // of another session
-	k.Acknowledged(s, 1)
-	k.expect(t, "acknowledged, not stored")
-
-	// What only a journal held is lost with the fast store's memory and the node: declared.
-	const took = `,"tookFrom":{"epoch":1,"evidence":"policy","node":"A-1","token":"ta"}`
-	for _, forgets := range []bool{true, false} {
-		k, s = begin()
-		journal(k, "ta", 0, 1)
-		k.Acknowledged(s, 1)
-		if forgets {
-			k.Forgot()
-		}
-		k.write(k.b, rec(2, 0, state("", 0), by("B-1", "tb"), took))
-		if forgets {
-			k.expect(t)
-		} else {
-			k.expect(t, "acknowledged lost")
-		}
-	}
-}
-
 // beats has a host's beats land at these times, in seconds.
 func (k *book) beats(p *sim.Process, id string, at ...int) {
 	for _, s := range at {
 		k.now = time.Duration(s) * time.Second
-		k.Wrote(p, store.Tx{{Key: "node/" + id, Op: store.Put, Value: []byte("{}"), Version: 1}})
+		k.Wrote(p, store.Tx{{Key: "node/" + id, Op: store.Put, Value: []byte("{}"), Version: 1}}, 0)
 	}
 }
 

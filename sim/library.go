@@ -91,7 +91,7 @@ type Settings struct {
 	Beat, DeadAfter, AskEvery, JournalEvery            time.Duration
 	Save, StealAfter, LoadTimeout, FallbackSave, Lease time.Duration
 	Schema                                             int
-	HardBytes                                          int
+	HardBytes, JournalBytes                            int
 	Limits                                             node.Limits
 }
 

@@ -39,6 +39,7 @@ func (Ours) Start(ctx context.Context, p *Process, name string, s Settings) (Hos
 	set, err := profile.New(n, setName, &profile.Options{
 		Template: template(), Schema: s.Schema, Autosave: s.Save, LoadTimeout: s.LoadTimeout,
 		StealAfter: s.StealAfter, FallbackSave: s.FallbackSave, HardBytes: s.HardBytes, JournalEvery: s.JournalEvery,
+		JournalBytes: s.JournalBytes,
 	})
 	if err != nil {
 		return nil, err

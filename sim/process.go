@@ -18,6 +18,8 @@ type Process struct {
 	Offset time.Duration
 	// Cut tells which parts it cannot reach.
 	Cut [parts]bool
+	// Mute are prefixes of keys: its calls that begin with one are refused.
+	Mute []string
 	// Budget is how many reads and writes of records a minute the durable store takes from it,
 	// each; what is over it is refused. 0: no limit.
 	Budget int

@@ -93,13 +93,14 @@ func (r *records) Scan(ctx context.Context, rng store.Range) iter.Seq2[store.Rec
 // Commit implements store.Records. Each transaction is applied by itself.
 func (r *records) Commit(ctx context.Context, txs ...store.Tx) []error {
 	w, detached := r.p.w, context.WithoutCancel(ctx)
+	made := w.Steps()
 	return r.p.call(ctx, request{
 		part: r.part, op: opCommit, key: txs[0][0].Key, units: len(txs),
 		apply: func(i int) error {
 			err := r.driver().Commit(detached, txs[i])[0]
 			switch {
 			case err == nil:
-				w.watch.Wrote(r.p, txs[i])
+				w.watch.Wrote(r.p, txs[i], made)
 			case errors.Is(err, store.ErrConflict):
 				w.watch.Conflicted(r.p, txs[i])
 			}

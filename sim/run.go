@@ -13,6 +13,8 @@ type Scenario struct {
 	Sound bool
 	// Few says that a run is long, and that a few seeds say enough.
 	Few bool
+	// Safe bounds, if set, how long a step may be in the memory of its server only.
+	Safe time.Duration
 	// Learn bounds, if set, how long a host may go on without hearing of a takeover.
 	Learn time.Duration
 }
@@ -49,6 +51,7 @@ func Run(o Options) (Score, *World) {
 	o.Seed = seed
 	f.World = NewWorld(o.WorldOptions, f.Ledger)
 	f.Weather = weather
+	f.Ledger.step = f.Steps
 	f.Ledger.say = func(format string, args ...any) { f.say(nil, format, args...) }
 
 	var score Score
@@ -61,8 +64,8 @@ func Run(o Options) (Score, *World) {
 	})
 	last := f.scoreNow()
 	score.Violations, score.Excused, score.Wrong, score.Learned = last.Violations, last.Excused, last.Wrong, last.Learned
-	score.Events, score.StepsLost = last.Events, last.StepsLost
-	score.Leaks, score.Steps, score.Hash = f.leaks, f.Steps(), f.hash
+	score.Events, score.StepsLost, score.Exposed, score.Unsafe = last.Events, last.StepsLost, last.Exposed, last.Unsafe
+	score.Leaks, score.Journals, score.Steps, score.Hash = f.leaks, f.journals, f.Steps(), f.hash
 	f.conclude(o.Scenario, &score)
 	return score, f.World
 }
@@ -77,6 +80,9 @@ func (f *Fleet) conclude(s *Scenario, score *Score) {
 	}
 	if s.Sound && score.Wrong > 0 {
 		complain("wrong verdict", "a living host was judged dead, and no fault excuses it")
+	}
+	if s.Safe > 0 && score.Unsafe > s.Safe {
+		complain("not journaled", "a step was in the memory of its server only for "+score.Unsafe.String()+", at most "+s.Safe.String()+" expected")
 	}
 	limit := s.Learn
 	if !f.Apart() {

@@ -101,7 +101,7 @@ func broth() soupOf {
 
 // memoryLoss: the fast store forgets everything, now and then, and between seal and claim.
 func memoryLoss(f *Fleet) {
-	f.Ledger.onSeal = func() {
+	f.Ledger.onSeal = func(*Process, string) {
 		if f.rng.chance(0.3) {
 			f.schedule(f.now()+f.between(0, 300*time.Millisecond), nil, f.rng.next(), func() bool {
 				f.forget()

@@ -28,6 +28,12 @@ func Scenarios() []*Scenario {
 		{Name: "sameName", Play: sameName, Sound: true},
 		{Name: "mixedReleases", Play: mixedReleases, Sound: true},
 		{Name: "idleStolen", Play: idleStolen, Learn: 4 * time.Second},
+		{Name: "sealedHolder", Play: sealedHolder},
+		{Name: "sealerCrashes", Play: sealerCrashes},
+		{Name: "memoryLossSealed", Play: memoryLossSealed},
+		{Name: "oldJournal", Play: oldJournal},
+		{Name: "journalDown", Play: journalDown, Sound: true},
+		{Name: "largeJournal", Play: largeJournal, Settings: smallJournals, Sound: true},
 		{Name: "storm", Play: storm, Weather: stormy},
 	}
 }

@@ -9,11 +9,13 @@ import (
 type Score struct {
 	Violations []Violation
 	Excused    int // losses by a declared double fault (PROTOCOL.md D S1)
-	StepsLost  int // the most that one session lost
+	StepsLost  int // the most that one session lost, double faults apart
 	Outbid     int
 	Wrong      int           // verdicts on hosts that lived
 	StaleOwner time.Duration // the longest that a session went on beside its successor
 	Learned    time.Duration // the longest from a takeover to the news of it
+	Unsafe     time.Duration // the longest that a step was in the memory of its server only
+	Exposed    time.Duration // the longest that steps were held by nothing after the fast store had forgotten them
 	SlowOpen   time.Duration
 	Opens      int
 	Failed     int
@@ -21,7 +23,8 @@ type Score struct {
 	Played     time.Duration // all sessions together
 	Tally      Tally
 	Events     map[string]int
-	Leaks      int // notes left at rest whose parties are all dead
+	Leaks      int // notes, beats and markers left at rest
+	Journals   int // journals left at rest
 	Steps      uint64
 	Runs       int
 	Hash       uint64
@@ -80,7 +83,7 @@ func (f *Fleet) scoreNow() Score {
 func (l *Ledger) score() Score {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	out := Score{Excused: l.mu.excused, Wrong: l.mu.wrong, Learned: l.mu.learned, Events: make(map[string]int)}
+	out := Score{Excused: l.mu.excused, Wrong: l.mu.wrong, Learned: l.mu.learned, Exposed: l.mu.exposed, Unsafe: l.mu.unsafe, Events: make(map[string]int)}
 	out.Violations = append(out.Violations, l.mu.violations...)
 	for event, n := range l.mu.events {
 		out.Events[event] = n
@@ -103,7 +106,9 @@ func (s *Score) weigh(t *Tenure, now time.Duration) {
 	if t.after == nil {
 		return
 	}
-	s.StepsLost = max(s.StepsLost, len(t.commits)-contained(t.after, t))
+	if has := contained(t.after, t); t.forgotten <= has { // otherwise it is a double fault
+		s.StepsLost = max(s.StepsLost, len(t.commits)-has)
+	}
 	if !t.over || t.end == Lost {
 		s.StaleOwner = max(s.StaleOwner, end-t.after.opened)
 	}
@@ -118,12 +123,15 @@ func (s *Score) Add(o *Score) {
 	s.Wrong += o.Wrong
 	s.StaleOwner = max(s.StaleOwner, o.StaleOwner)
 	s.Learned = max(s.Learned, o.Learned)
+	s.Unsafe = max(s.Unsafe, o.Unsafe)
+	s.Exposed = max(s.Exposed, o.Exposed)
 	s.SlowOpen = max(s.SlowOpen, o.SlowOpen)
 	s.Opens += o.Opens
 	s.Failed += o.Failed
 	s.Shutdown = max(s.Shutdown, o.Shutdown)
 	s.Played += o.Played
 	s.Leaks += o.Leaks
+	s.Journals += o.Journals
 	s.Steps += o.Steps
 	s.Runs += o.Runs
 	s.Tally.add(&o.Tally)

@@ -83,8 +83,8 @@ func (s *scribe) token(node, token string) string {
 }
 
 // Wrote implements Watcher.
-func (s *scribe) Wrote(p *Process, tx store.Tx) {
-	s.Ledger.Wrote(p, tx)
+func (s *scribe) Wrote(p *Process, tx store.Tx, made uint64) {
+	s.Ledger.Wrote(p, tx, made)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, w := range tx {

@@ -40,6 +40,7 @@ func Perform(script string, wait func()) string {
 	st.scribe = &scribe{Ledger: f.Ledger, out: &st.out, now: f.Ledger.now, tokens: make(map[string]string)}
 	f.World = NewWorld(WorldOptions{Seed: 1, Wait: wait, Apart: true}, st.scribe)
 	f.Weather, f.Refusing = weather, true
+	f.Ledger.step = f.Steps
 	f.Run(func(a *Actor) {
 		f.Script = a
 		for line := range strings.Lines(script) {

@@ -18,16 +18,16 @@ type Line struct {
 // loads; the worst of steps lost and times; means of costs.
 func Table(lines []Line) string {
 	rows := [][]string{{
-		"library", "scenario", "stores", "runs", "violations", "excused", "lost steps", "wrong verdicts", "outbid", "stale owner",
-		"slowest open", "failed opens", "shutdown", "reads/h", "writes/h", "fast/h", "messages/h", "left",
+		"library", "scenario", "stores", "runs", "violations", "excused", "lost steps", "unsafe", "forgotten", "wrong verdicts", "outbid", "stale owner",
+		"slowest open", "failed opens", "shutdown", "reads/h", "writes/h", "fast/h", "messages/h", "left", "journals",
 	}}
 	for _, l := range lines {
 		s := &l.Score
 		rows = append(rows, []string{
 			l.Library, l.Scenario, l.Stores, fmt.Sprint(s.Runs), fmt.Sprint(len(s.Violations)), fmt.Sprint(s.Excused),
-			fmt.Sprint(s.StepsLost), fmt.Sprint(s.Wrong), fmt.Sprint(s.Outbid), seconds(s.StaleOwner), seconds(s.SlowOpen),
+			fmt.Sprint(s.StepsLost), seconds(s.Unsafe), seconds(s.Exposed), fmt.Sprint(s.Wrong), fmt.Sprint(s.Outbid), seconds(s.StaleOwner), seconds(s.SlowOpen),
 			fmt.Sprintf("%d/%d", s.Failed, s.Failed+s.Opens), seconds(s.Shutdown),
-			s.hourly(s.Tally.Reads), s.hourly(s.Tally.Writes), s.hourly(s.Tally.FastCalls), s.hourly(s.Tally.Published), fmt.Sprint(s.Leaks),
+			s.hourly(s.Tally.Reads), s.hourly(s.Tally.Writes), s.hourly(s.Tally.FastCalls), s.hourly(s.Tally.Published), fmt.Sprint(s.Leaks), fmt.Sprint(s.Journals),
 		})
 	}
 	return columns(rows)

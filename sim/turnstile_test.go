@@ -18,7 +18,7 @@ const ms = time.Millisecond
 // deaf watches nothing.
 type deaf struct{ t *testing.T }
 
-func (deaf) Wrote(*sim.Process, store.Tx)                    {}
+func (deaf) Wrote(*sim.Process, store.Tx, uint64)            {}
 func (deaf) Saw(*sim.Process, []store.Record, time.Duration) {}
 func (deaf) Landed(*sim.Process, store.Tx, time.Duration)    {}
 func (deaf) Conflicted(*sim.Process, store.Tx)               {}

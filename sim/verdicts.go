@@ -19,7 +19,7 @@ type look struct{ answered time.Duration }
 // maxLooks is how many looks of one process at one holder are kept.
 const maxLooks = 16
 
-// Saw implements Watcher: it remembers who looked at whose beat.
+// Saw implements Watcher: it remembers who looked at whose beat, and who knows what is stored.
 func (l *Ledger) Saw(p *Process, recs []store.Record, _ time.Duration) {
 	if !l.exact {
 		return
@@ -27,10 +27,13 @@ func (l *Ledger) Saw(p *Process, recs []store.Record, _ time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, rec := range recs {
-		if strings.HasPrefix(rec.Key, beatPrefix) {
+		switch {
+		case strings.HasPrefix(rec.Key, beatPrefix):
 			k := lookKey{p, rec.Key[len(beatPrefix):]}
 			seen := append(l.mu.looks[k], look{answered: l.now()})
 			l.mu.looks[k] = seen[max(0, len(seen)-maxLooks):]
+		case strings.HasPrefix(rec.Key, recordPrefix):
+			l.tellLocked(p, rec.Key[len(recordPrefix):], rec.Version)
 		}
 	}
 }

@@ -30,8 +30,8 @@ type WorldOptions struct {
 
 // Watcher is told what happens at the store. It is called by the world's loop.
 type Watcher interface {
-	// Wrote: a transaction of p was applied.
-	Wrote(p *Process, tx store.Tx)
+	// Wrote: a transaction of p was applied. made is the step after which p made the call.
+	Wrote(p *Process, tx store.Tx, made uint64)
 	// Saw: p was answered with records that it had asked for at sent.
 	Saw(p *Process, recs []store.Record, sent time.Duration)
 	// Landed: p was told that its transaction, sent at sent, is done.
@@ -54,6 +54,8 @@ type World struct {
 	Weather [parts]Weather
 	// Down tells which parts refuse every call. Changed in commands only.
 	Down [parts]bool
+	// Shut are prefixes of keys: calls that begin with one are refused. Changed in commands only.
+	Shut []string
 	// Refusing has calls of a process that is cut off be refused at once; otherwise the seed
 	// says which are, and which get no answer.
 	Refusing bool

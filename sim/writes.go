@@ -39,7 +39,7 @@ func (l *Ledger) hostLocked(id string) *hostEntry {
 }
 
 // Wrote implements Watcher: every transaction that was applied.
-func (l *Ledger) Wrote(p *Process, tx store.Tx) {
+func (l *Ledger) Wrote(p *Process, tx store.Tx, made uint64) {
 	if !l.exact {
 		return
 	}
@@ -48,9 +48,9 @@ func (l *Ledger) Wrote(p *Process, tx store.Tx) {
 	for _, w := range tx {
 		switch {
 		case strings.HasPrefix(w.Key, recordPrefix):
-			l.recordLocked(p, w)
+			l.recordLocked(p, w, made)
 		case strings.HasPrefix(w.Key, journalPrefix):
-			l.journalLocked(w)
+			l.journalLocked(p, w)
 		case strings.HasPrefix(w.Key, beatPrefix) && w.Op == store.Put:
 			h := l.hostLocked(w.Key[len(beatPrefix):])
 			h.beats = append(h.beats, l.now())
@@ -61,32 +61,11 @@ func (l *Ledger) Wrote(p *Process, tx store.Tx) {
 	}
 }
 
-// journalLocked keeps what a journal says now.
-func (l *Ledger) journalLocked(w store.Write) {
-	pg := l.pageLocked(w.Key[len(journalPrefix):])
-	before := pg.journal
-	if pg.journal = nil; w.Op == store.Put {
-		pg.journal = parseJournal(w.Value)
-	}
-	if j := pg.journal; j != nil && j.SealedBy != "" && (before == nil || before.SealedBy == "") {
-		l.mu.events["seal"]++
-		if l.onSeal != nil {
-			l.onSeal()
-		}
-	}
-}
-
-// Landed implements Watcher.
-func (l *Ledger) Landed(*Process, store.Tx, time.Duration) {}
-
-// Conflicted implements Watcher.
-func (l *Ledger) Conflicted(*Process, store.Tx) {}
-
 // Heard implements Watcher.
 func (l *Ledger) Heard(*Process, []byte) {}
 
 // recordLocked checks a write to a profile's record.
-func (l *Ledger) recordLocked(p *Process, w store.Write) {
+func (l *Ledger) recordLocked(p *Process, w store.Write, made uint64) {
 	key := w.Key[len(recordPrefix):]
 	pg := l.pageLocked(key)
 	if w.Op != store.Put {
@@ -110,8 +89,17 @@ func (l *Ledger) recordLocked(p *Process, w store.Write) {
 		l.violatedLocked(complaint.kind, "%s: %s: %s (epoch %d revision %d session %s, before: %s)",
 			key, p.Name, complaint.text, next.Epoch, next.Revision, next.token(), shownRecord(before))
 	}
+	if before != nil {
+		l.successorLocked(pg, p, before, next)
+	}
 	pg.rec = next
+	l.savedLocked(pg, w.Version, next)
 	l.noteWriteLocked(pg, p, before, next)
+	if before != nil {
+		l.chainLocked(pg, p, before, made)
+	}
+	l.replayLocked(pg)
+	l.safeLocked(pg)
 }
 
 func shownRecord(r *recordForm) string {
@@ -201,12 +189,6 @@ func (l *Ledger) kindLocked(p *Process, before, next *recordForm) writeKind {
 
 // noteWriteLocked draws the conclusions from a write.
 func (l *Ledger) noteWriteLocked(pg *page, p *Process, before, next *recordForm) {
-	for pt := next.at; pt.t != nil; pt = pt.t.base {
-		pt.t.durable = max(pt.t.durable, pt.n)
-		if pt.t.durable >= pt.t.acked {
-			pt.t.excused = -1
-		}
-	}
 	if next.Session != nil && !next.Session.Beating {
 		l.mu.events["fallback"]++
 	}
@@ -231,71 +213,5 @@ func (l *Ledger) noteWriteLocked(pg *page, p *Process, before, next *recordForm)
 	}
 	if t := pg.byEpoch[before.Epoch]; t != nil && next.Epoch > before.Epoch && !t.over {
 		t.taken = l.now()
-	}
-	l.successorLocked(pg, before, next)
-}
-
-// successorLocked checks that a new session starts with what the one before has acknowledged.
-func (l *Ledger) successorLocked(pg *page, before, next *recordForm) {
-	t := pg.byEpoch[before.Epoch]
-	if t == nil || next.Epoch == before.Epoch {
-		return
-	}
-	has := 0
-	if next.at.t == t {
-		has = next.at.n
-	}
-	if has >= t.acked {
-		return
-	}
-	if t.excused >= 0 && has >= t.excused {
-		l.mu.excused++
-		return
-	}
-	l.violatedLocked("acknowledged lost", "%s: epoch %d begins with %d of the %d steps that session %s has acknowledged",
-		pg.key, next.Epoch, has, t.acked, t.id)
-}
-
-// storedLocked checks an acknowledgement against what is stored: the record, and the journal
-// where it belongs to it.
-func (l *Ledger) storedLocked(t *Tenure) {
-	pg := t.page
-	if pg.rec == nil {
-		l.violatedLocked("acknowledged, not stored", "%s: session %s acknowledges %d steps, and there is no record", pg.key, t.id, t.acked)
-		return
-	}
-	if t.acked == 0 {
-		return
-	}
-	has := 0
-	for pt := pg.rec.at; pt.t != nil; pt = pt.t.base {
-		if pt.t == t {
-			has = pt.n
-			break
-		}
-	}
-	if has >= t.acked || pg.rec.Epoch == t.epoch && covers(pg.rec, pg.journal) >= t.commits[t.acked-1].revision {
-		return
-	}
-	l.violatedLocked("acknowledged, not stored", "%s: session %s acknowledges %d steps, %d are stored, journal %+v",
-		pg.key, t.id, t.acked, has, pg.journal)
-}
-
-// Forgot notes that the fast store has lost its memory: what only a journal held is gone.
-// That is a declared loss (PROTOCOL.md D S1) if the node is lost before it has saved.
-func (l *Ledger) Forgot() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.mu.events["memory lost"]++
-	if !l.exact {
-		return // nobody else keeps anything there
-	}
-	for _, pg := range l.mu.pages {
-		pg.journal = nil
-		for _, t := range pg.tenures {
-			if t.acked > t.durable && t.excused < 0 {
-				t.excused = t.durable
-			}
-		}
 	}
 }
