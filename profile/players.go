@@ -51,7 +51,7 @@ type PlayersOptions struct {
 	Left func(context.Context, *Player, error)
 	// Kicked is called instead of Left when the session has ended although the player had
 	// not left: it was handed over or lost to another node, or the node closes. Disconnect
-	// the player. It is never called after Leave.
+	// the player. It is never called after Leave, see [Player.Leave].
 	Kicked func(context.Context, *Player, Reason)
 	// Load are the options of every load. Default: the set's.
 	Load *LoadOptions

@@ -20,6 +20,7 @@ type Player struct {
 	// Guarded by the mutex of players.
 	session *Session
 	joining bool // counts among those
+	entered bool // the game was told
 	left    bool // the game said Leave
 	over    bool // the stay has ended otherwise, or is about to
 }
@@ -48,8 +49,8 @@ func (p *Player) Gone() <-chan struct{} { return p.gone }
 
 // Leave ends the stay: a load that runs is given up, a session released, also while Joined
 // runs. It never waits, is safe twice, and harmless when the stay is over already; it never
-// ends a later stay of the same player. Once it has returned, neither Joined, Failed nor
-// Kicked begins any more.
+// ends a later stay of the same player. Neither Joined, Failed nor Kicked is called after it,
+// though one that was called before may still be running.
 func (p *Player) Leave() {
 	p.players.mu.Lock()
 	again := p.left
@@ -89,10 +90,8 @@ func (p *Player) stay() {
 	case <-sess.Done():
 		p.cancel() // Joined need not go on
 	}
-	if joined != nil { // else it left before it was in
-		<-joined
-		p.farewell(sess)
-	}
+	<-joined
+	p.farewell(sess)
 }
 
 // open loads the profile, unless the player has left while an earlier stay ended.
@@ -109,45 +108,68 @@ func (p *Player) fail(err error) {
 	ps.mu.Lock()
 	ps.joinedLocked(p)
 	p.over = true
-	told := !p.left && ps.opts.Failed != nil
 	ps.mu.Unlock()
-	if told {
-		<-ps.call(ps.life(), p, "Failed", func(ctx context.Context) { ps.opts.Failed(ctx, p, err) })
+	if p.hasLeft() || ps.opts.Failed == nil {
+		return
 	}
+	<-ps.call(ps.life(), p, "Failed", func(ctx context.Context) {
+		if !p.hasLeft() {
+			ps.opts.Failed(ctx, p, err)
+		}
+	})
 }
 
-// enter has the game let the player in; nil when the player has left meanwhile.
+// enter has the game let the player in, unless the player has left meanwhile.
 func (p *Player) enter(sess *Session) (returned <-chan struct{}) {
 	ps := p.players
 	ps.mu.Lock()
 	ps.joinedLocked(p)
 	p.session = sess
-	left := p.left
 	ps.mu.Unlock()
-	if left {
-		return nil
-	}
 	return ps.call(p.load(), p, "Joined", func(ctx context.Context) {
-		if ps.opts.Joined != nil {
+		if p.comeIn() && ps.opts.Joined != nil {
 			ps.opts.Joined(ctx, p)
 		}
 	})
 }
 
-// farewell tells the game that the stay has ended: by Leave, or else.
+// comeIn notes that the game is told of the player, unless they have left.
+func (p *Player) comeIn() bool {
+	p.players.mu.Lock()
+	defer p.players.mu.Unlock()
+	p.entered = !p.left
+	return p.entered
+}
+
+// farewell tells the game that the stay of a player of whom it knows has ended: by Leave, or
+// else. It may be by Leave at the last moment.
 func (p *Player) farewell(sess *Session) {
 	ps := p.players
 	ps.mu.Lock()
 	p.over = true
-	left := p.left
+	entered := p.entered
 	ps.mu.Unlock()
-	switch {
-	case left && ps.opts.Left != nil:
-		err := sess.Release(ps.life()) // it is over: this only asks again
-		<-ps.call(ps.life(), p, "Left", func(ctx context.Context) { ps.opts.Left(ctx, p, err) })
-	case !left && ps.opts.Kicked != nil:
-		<-ps.call(ps.life(), p, "Kicked", func(ctx context.Context) { ps.opts.Kicked(ctx, p, sess.Reason()) })
+	if !entered {
+		return
 	}
+	what := "Kicked"
+	if p.hasLeft() {
+		what = "Left"
+	}
+	<-ps.call(ps.life(), p, what, func(ctx context.Context) {
+		switch left := p.hasLeft(); {
+		case left && ps.opts.Left != nil:
+			ps.opts.Left(ctx, p, sess.Release(ps.life())) // it is over: this only asks again
+		case !left && ps.opts.Kicked != nil:
+			ps.opts.Kicked(ctx, p, sess.Reason())
+		}
+	})
+}
+
+func (p *Player) hasLeft() bool {
+	p.players.mu.Lock()
+	defer p.players.mu.Unlock()
+	return p.left
 }
 
 // joinedLocked notes that the join of a player is not under way any more.
