@@ -25,6 +25,8 @@ func TestJudge(t *testing.T) {
 	closed.Closed = true
 	known := look(10*time.Second, 7, time.Hour)
 	known.Since = at(0)
+	known0 := known
+	known0.Age = 0
 	slow := look(5*time.Second, 7, time.Hour)
 	slow.Sent = at(time.Second)
 	for _, c := range []struct {
@@ -49,6 +51,7 @@ func TestJudge(t *testing.T) {
 		{"missing twice, too soon", beating, look(0, 0, 0), look(3*time.Second, 0, 0), node.Undecided, ""},
 		{"missing twice", beating, look(0, 0, 0), look(4*time.Second, 0, 0), node.Dead, node.EvidenceAbsent},
 		{"unmoved with a store clock that stands still", beating, look(0, 7, 0), look(4*time.Second, 7, 0), node.Dead, node.EvidenceUnmoved},
+		{"unmoved since long ago, as others of the node know", beating, known0, known0, node.Dead, node.EvidenceUnmoved},
 		{"moved in between", beating, look(0, 6, 0), look(4*time.Second, 7, 0), node.Alive, ""},
 		{"came back in between", beating, look(0, 0, 0), look(9*time.Second, 7, 0), node.Alive, ""},
 		{"vanished in between", beating, look(0, 7, 0), look(9*time.Second, 0, 0), node.Undecided, ""},
