@@ -200,6 +200,34 @@ func TestSuspect(t *testing.T) {
 	}
 }
 
+// A node whose beats land late is suspect until two in a row have landed in time.
+func TestSuspectStaysUntilTwoBeatsLandInTime(t *testing.T) {
+	ms := time.Millisecond
+	p := steadyPulse()
+	suspect := func(at time.Time, want bool, when string) {
+		t.Helper()
+		if p.Suspect(at, beat, 4*beat) != want {
+			t.Errorf("%s: suspect %v", when, !want)
+		}
+	}
+	p = p.Landed(20, at(beat), at(2501*ms), beat)
+	suspect(at(2510*ms), true, "a beat that was answered too late")
+	p = p.Landed(21, at(3*beat), at(3*beat), beat)
+	suspect(at(3*beat), true, "one in time")
+	late := p.Landed(22, at(6*beat), at(6*beat), beat)
+	if !late.Landed(23, at(7*beat), at(7*beat), beat).Suspect(at(7*beat), beat, 4*beat) {
+		t.Error("one, one late, one: not suspect")
+	}
+	if !p.Forgotten().Landed(24, at(4*beat), at(4*beat), beat).Landed(25, at(5*beat), at(8*beat), beat).Suspect(at(8*beat), beat, 4*beat) {
+		t.Error("a store that forgot makes the node forget its doubts")
+	}
+	p = p.Landed(22, at(4*beat), at(4*beat), beat)
+	suspect(at(4*beat), false, "two in time")
+	suspect(at(6501*ms), true, "the next is overdue")
+	p = p.Landed(23, at(6400*ms), at(6500*ms), beat)
+	suspect(at(6501*ms), false, "the next has come just in time")
+}
+
 func TestEstimate(t *testing.T) {
 	storeTime := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	got, fresh := node.EstimateAt(at(0), at(2*time.Second), storeTime, at(11*time.Second))
