@@ -75,9 +75,25 @@ func (n *Node) renewMark(ctx context.Context) {
 	n.mu.pulse = n.mu.pulse.withMark(slot, mark{version: v, sent: sent, acked: n.opts.Clock.Now()})
 }
 
-// beatOnce sends one beat, conditional on the last one, and reads back what a conflict or a
-// lost answer leaves open.
+// errAdopted tells that an earlier beat had landed, and this one had not.
+var errAdopted = errors.New("node: an earlier beat had landed")
+
+// beatOnce sends one beat. When an earlier one is found to have landed, whose answer was lost,
+// it sends this one again, behind that.
 func (n *Node) beatOnce(ctx context.Context, closed bool) error {
+	err := n.sendBeat(ctx, closed)
+	if errors.Is(err, errAdopted) {
+		err = n.sendBeat(ctx, closed)
+	}
+	if errors.Is(err, errAdopted) && !closed {
+		return nil // one has landed, after all
+	}
+	return err
+}
+
+// sendBeat sends a beat, conditional on the last one, and reads back what a conflict or a
+// lost answer leaves open.
+func (n *Node) sendBeat(ctx context.Context, closed bool) error {
 	n.mu.Lock()
 	p := n.mu.pulse
 	n.mu.beats++
@@ -122,7 +138,7 @@ func (n *Node) adoptBeat(ctx context.Context) error {
 		return fmt.Errorf("node: beat: the store has forgotten it: %w", store.ErrConflict)
 	case mine:
 		n.landed(own)
-		return nil
+		return errAdopted
 	}
 	return fmt.Errorf("%w: %s holds version %v", errForeignBeat, n.beatKey(), recs[0].Version)
 }
@@ -131,7 +147,7 @@ func (n *Node) landed(b sentBeat) {
 	now := n.opts.Clock.Now()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.mu.pulse = n.mu.pulse.landedBeat(b, now, n.opts.Beat)
+	n.mu.pulse = n.mu.pulse.landedBeat(b, now, n.opts.Beat, n.opts.DeadAfter)
 }
 
 // started is when this node started, in fleet time, kept from the first estimate.

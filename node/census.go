@@ -160,15 +160,17 @@ func (n *Node) sightLocked(id string, version store.Version, at time.Time) (sinc
 	return at
 }
 
-// keepCensus takes the first census at once, and the others after a time that differs from
-// node to node.
+// keepCensus takes the first census at once, the second after a time that differs from node
+// to node, and from then on one a period.
 func (n *Node) keepCensus(ctx context.Context, offset time.Duration) {
 	period := censusEvery * n.opts.Beat
-	call, cancel := clock.WithTimeout(ctx, n.opts.Clock, period)
-	_ = n.takeCensus(call)
-	cancel()
-	if clock.Sleep(ctx, n.opts.Clock, offset) != nil {
-		return
+	for _, wait := range []time.Duration{0, offset} {
+		if clock.Sleep(ctx, n.opts.Clock, wait) != nil {
+			return
+		}
+		call, cancel := clock.WithTimeout(ctx, n.opts.Clock, period)
+		_ = n.takeCensus(call) // it logs what is wrong
+		cancel()
 	}
 	n.every(ctx, period, n.takeCensus)
 }

@@ -11,8 +11,9 @@ import (
 // Pulse opens the pure rules of the own beats to the tests.
 type Pulse struct{ p pulse }
 
+// Landed is the pulse after a beat has landed, where DeadAfter is four beats.
 func (p Pulse) Landed(v store.Version, sent, acked time.Time, beat time.Duration) Pulse {
-	return Pulse{p.p.landedBeat(sentBeat{v, sent}, acked, beat)}
+	return Pulse{p.p.landedBeat(sentBeat{v, sent}, acked, beat, 4*beat)}
 }
 
 func (p Pulse) SentUnknown(v store.Version, sent time.Time) Pulse {

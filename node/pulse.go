@@ -16,6 +16,7 @@ type pulse struct {
 	run     time.Time     // when the current run of landed beats began
 	marks   [2]mark       // older records of this node, see mark
 	blocked time.Time     // judging is forbidden until then: the store's clock has moved
+	doubt   int           // landed beats in time that are needed before the node trusts itself again
 	pending []sentBeat    // beats whose outcome is unknown, oldest first, at most maxPending
 }
 
@@ -90,8 +91,19 @@ func (p pulse) sentUnknown(b sentBeat) pulse {
 	return p
 }
 
+// regain is how many beats must land in time before a node that was suspect is so no more.
+// Where calls are slow, so that each beat lands a little too late, it would otherwise say the
+// one and the other at every beat, and each time in all its records.
+const regain = 2
+
 // landedBeat notes a beat that has landed. A gap of more than 1.5 beats starts a new run.
-func (p pulse) landedBeat(b sentBeat, acked time.Time, beat time.Duration) pulse {
+func (p pulse) landedBeat(b sentBeat, acked time.Time, beat, deadAfter time.Duration) pulse {
+	switch {
+	case p.version != 0 && p.overdue(acked, beat, deadAfter):
+		p.doubt = regain
+	case p.doubt > 0:
+		p.doubt--
+	}
 	if p.version == 0 || b.sent.Sub(p.landed) > beat+beat/2 {
 		p.run = b.sent
 	}
@@ -101,7 +113,7 @@ func (p pulse) landedBeat(b sentBeat, acked time.Time, beat time.Duration) pulse
 
 // forgotten notes that the store has no beat of this node any more.
 func (p pulse) forgotten() pulse {
-	return pulse{blocked: p.blocked, pending: p.pending, marks: p.marks}
+	return pulse{blocked: p.blocked, pending: p.pending, marks: p.marks, doubt: p.doubt}
 }
 
 // own finds v among the beats that this node sent.
@@ -137,9 +149,14 @@ func (p pulse) mayJudge(own store.Record, sent, answered time.Time, beat time.Du
 	return inRun && calibrated && !answered.Before(p.blocked), false
 }
 
-// suspect tells that the beats do not land: DeadAfter − 1.5 beats have passed since the last
-// landed one was sent, and at least a beat and a quarter, so that a healthy node is not
-// suspect between two beats where DeadAfter is short.
+// suspect tells that the beats do not land in time, or have only just begun to again.
 func (p pulse) suspect(now time.Time, beat, deadAfter time.Duration) bool {
-	return p.version == 0 || now.Sub(p.landed) > max(deadAfter-beat-beat/2, beat+beat/4)
+	return p.version == 0 || p.doubt > 0 || p.overdue(now, beat, deadAfter)
+}
+
+// overdue tells that DeadAfter − 1.5 beats have passed since the last landed beat was sent,
+// and at least a beat and a quarter, so that a healthy node is not suspect between two beats
+// where DeadAfter is short.
+func (p pulse) overdue(now time.Time, beat, deadAfter time.Duration) bool {
+	return now.Sub(p.landed) > max(deadAfter-beat-beat/2, beat+beat/4)
 }

@@ -15,11 +15,11 @@ type Rules struct {
 	Beat         time.Duration // how often a living node beats
 }
 
-// settled is for how long a beat must have stood still, by the looker's own clock, before its
+// Settled is for how long a beat must have stood still, by the looker's own clock, before its
 // age counts: a living node would have rewritten it. Ages alone are not enough, since a beat
 // may have been stamped while the store's clock was wrong for a moment, and no record of the
 // looker's tells of two steps that undo each other.
-func (r Rules) settled() time.Duration { return r.Beat + r.Beat/4 }
+func (r Rules) Settled() time.Duration { return r.Beat + r.Beat/4 }
 
 // Held is what one version of a profile's record says about its session. The claim that
 // follows a verdict must be conditional on this very version.
@@ -78,7 +78,8 @@ const (
 )
 
 // Judge decides whether the holder of a session is dead. first is the earliest look since
-// which the beat has not moved (see [FirstLook]), latest the newest; they may be the same.
+// which the beat has not moved (see [FirstLook]), latest the newest; they may be the same. What
+// the node has seen of the beat before either counts too (see [Look]'s Since).
 // A node that may not judge by its latest look judges nobody.
 func Judge(h Held, first, latest Look, r Rules) (Verdict, Evidence) {
 	switch {
@@ -93,23 +94,22 @@ func Judge(h Held, first, latest Look, r Rules) (Verdict, Evidence) {
 		}
 		return Undecided, NoEvidence
 	case latest.Present && latest.Age > r.DeadAfter:
-		if StillFor(first, latest) > r.settled() {
+		if StillFor(first, latest) > r.Settled() {
 			return Dead, EvidenceAge
 		}
 		return Undecided, NoEvidence
-	case still(first, latest) && latest.Sent.Sub(first.At) >= r.DeadAfter:
-		if latest.Present {
-			return Dead, EvidenceUnmoved
-		}
-		return Dead, EvidenceAbsent
+	case latest.Present && StillFor(first, latest) >= r.DeadAfter:
+		return Dead, EvidenceUnmoved
 	case latest.Present:
 		return Alive, NoEvidence
+	case StillFor(first, latest) >= r.DeadAfter:
+		return Dead, EvidenceAbsent
 	}
 	return Undecided, NoEvidence
 }
 
 // StillFor is for how long at least, by the looker's own clock, the beat of the latest look
-// is known to have stood still.
+// is known to have stood still, or to be missing.
 func StillFor(first, latest Look) time.Duration {
 	since := latest.At
 	if still(first, latest) {

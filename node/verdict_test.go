@@ -25,6 +25,8 @@ func TestJudge(t *testing.T) {
 	closed.Closed = true
 	known := look(10*time.Second, 7, time.Hour)
 	known.Since = at(0)
+	known0 := known
+	known0.Age = 0
 	slow := look(5*time.Second, 7, time.Hour)
 	slow.Sent = at(time.Second)
 	for _, c := range []struct {
@@ -49,6 +51,7 @@ func TestJudge(t *testing.T) {
 		{"missing twice, too soon", beating, look(0, 0, 0), look(3*time.Second, 0, 0), node.Undecided, ""},
 		{"missing twice", beating, look(0, 0, 0), look(4*time.Second, 0, 0), node.Dead, node.EvidenceAbsent},
 		{"unmoved with a store clock that stands still", beating, look(0, 7, 0), look(4*time.Second, 7, 0), node.Dead, node.EvidenceUnmoved},
+		{"unmoved since long ago, as others of the node know", beating, known0, known0, node.Dead, node.EvidenceUnmoved},
 		{"moved in between", beating, look(0, 6, 0), look(4*time.Second, 7, 0), node.Alive, ""},
 		{"came back in between", beating, look(0, 0, 0), look(9*time.Second, 7, 0), node.Alive, ""},
 		{"vanished in between", beating, look(0, 7, 0), look(9*time.Second, 0, 0), node.Undecided, ""},
@@ -195,6 +198,34 @@ func TestSuspect(t *testing.T) {
 	if p.Suspect(at(1250*time.Millisecond), beat, 2*beat) || !p.Suspect(at(1251*time.Millisecond), beat, 2*beat) {
 		t.Error("with DeadAfter of two beats: suspect after a beat and a quarter expected")
 	}
+}
+
+// A node whose beats land late is suspect until two in a row have landed in time.
+func TestSuspectStaysUntilTwoBeatsLandInTime(t *testing.T) {
+	ms := time.Millisecond
+	p := steadyPulse()
+	suspect := func(at time.Time, want bool, when string) {
+		t.Helper()
+		if p.Suspect(at, beat, 4*beat) != want {
+			t.Errorf("%s: suspect %v", when, !want)
+		}
+	}
+	p = p.Landed(20, at(beat), at(2501*ms), beat)
+	suspect(at(2510*ms), true, "a beat that was answered too late")
+	p = p.Landed(21, at(3*beat), at(3*beat), beat)
+	suspect(at(3*beat), true, "one in time")
+	late := p.Landed(22, at(6*beat), at(6*beat), beat)
+	if !late.Landed(23, at(7*beat), at(7*beat), beat).Suspect(at(7*beat), beat, 4*beat) {
+		t.Error("one, one late, one: not suspect")
+	}
+	if !p.Forgotten().Landed(24, at(4*beat), at(4*beat), beat).Landed(25, at(5*beat), at(8*beat), beat).Suspect(at(8*beat), beat, 4*beat) {
+		t.Error("a store that forgot makes the node forget its doubts")
+	}
+	p = p.Landed(22, at(4*beat), at(4*beat), beat)
+	suspect(at(4*beat), false, "two in time")
+	suspect(at(6501*ms), true, "the next is overdue")
+	p = p.Landed(23, at(6400*ms), at(6500*ms), beat)
+	suspect(at(6501*ms), false, "the next has come just in time")
 }
 
 func TestEstimate(t *testing.T) {

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -202,6 +203,9 @@ func (s *Set) awaitOrphans(ctx context.Context, r *Report) {
 		left = append(left, o)
 	}
 	s.mu.Unlock()
+	slices.SortFunc(left, func(a, b *orphan) int { // so that a run can be repeated
+		return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.token, b.token))
+	})
 	for _, o := range left {
 		if ctx.Err() == nil {
 			s.freeOrphan(ctx, o)

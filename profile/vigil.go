@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/shoalworks/shoal/clock"
@@ -35,6 +34,11 @@ type vigil struct {
 	nextLook      time.Time
 	journal       *journalReading // read after the record had been read at journalAt
 	journalAt     store.Version
+
+	// Calls to the fast store that are under way: at most one of each.
+	asking  errand[asked]
+	reading errand[noteSeen]
+	looking errand[beatSeen]
 }
 
 const (
@@ -78,7 +82,7 @@ func (l *load) wait(ctx context.Context, r reading) (reading, error) {
 		case waitTakeOver:
 			return l.takeOver(ctx, r, evidence, v.prefetched(r))
 		case waitAsk:
-			v.askAgain(ctx, r)
+			v.askAgain(ctx)
 		case waitOn:
 		}
 		if err := v.rest(ctx, r); err != nil {
@@ -102,17 +106,14 @@ func (l *load) wait(ctx context.Context, r reading) (reading, error) {
 // start leaves the ask and takes the first look, side by side. A wait that goes on after
 // the load has started over begins with what it knows.
 func (v *vigil) start(ctx context.Context, r reading) {
-	var wg sync.WaitGroup
-	if !v.load.opts.Quiet && v.version == 0 {
-		wg.Go(func() { v.tell(ctx) })
-		wg.Go(func() { v.ask(ctx, r) })
+	if !v.load.opts.Quiet && v.version == 0 && !v.asking.running() {
+		v.load.set.tasks.start(func() { v.tell(ctx) })
+		v.ask(ctx)
 	}
-	var s sighting
 	if v.latest.At.IsZero() {
-		wg.Go(func() { s.lookAt(ctx, v) })
+		v.lookOut(ctx, r)
 	}
-	wg.Wait()
-	v.judge(s, r.version)
+	v.gather(ctx, r)
 }
 
 // facts are what waitStepOf needs.
@@ -151,16 +152,30 @@ func (v *vigil) tell(ctx context.Context) {
 	}
 }
 
-// ask leaves the note; when the fast store does not take it twice, the record carries it.
-func (v *vigil) ask(ctx context.Context, r reading) {
+// asked is what came of leaving the note.
+type asked struct {
+	version store.Version
+	err     error
+}
+
+// ask has the note left, which takes as long as it takes.
+func (v *vigil) ask(ctx context.Context) {
 	s := v.load.set
 	v.nextAsk = s.clk.Now().Add(s.node.Options().AskEvery)
-	call, cancel := s.within(ctx)
-	version, err := s.node.LeaveNote(call, v.holder, v.noteFor())
-	cancel()
-	v.version = version
-	if err == nil {
-		s.stats.asks.Add(1)
+	v.asking.start(s, func() asked {
+		call, cancel := s.within(ctx)
+		defer cancel()
+		version, err := s.node.LeaveNote(call, v.holder, v.noteFor())
+		return asked{version, err}
+	})
+}
+
+// hasAsked takes in what came of it; when the fast store does not take the note twice, the
+// record carries the ask.
+func (v *vigil) hasAsked(ctx context.Context, r reading, a asked) {
+	v.version = a.version
+	if a.err == nil {
+		v.load.set.stats.asks.Add(1)
 		v.fails, v.note = 0, noteMine
 		v.arrive()
 		return
@@ -196,9 +211,9 @@ func (v *vigil) askInRecord(r reading) {
 
 // askAgain leaves the ask once more when it is gone or never landed, not more often than the
 // holder reads.
-func (v *vigil) askAgain(ctx context.Context, r reading) {
-	if !v.load.set.clk.Now().Before(v.nextAsk) {
-		v.ask(ctx, r)
+func (v *vigil) askAgain(ctx context.Context) {
+	if !v.asking.running() && !v.load.set.clk.Now().Before(v.nextAsk) {
+		v.ask(ctx)
 	}
 }
 
@@ -234,135 +249,6 @@ func (v *vigil) pollEvery(now time.Time) time.Duration {
 	return lazy - time.Duration(v.load.set.node.Random()%uint64(lazy/4))
 }
 
-// sighting is what one look at everything has shown.
-type sighting struct {
-	record  reading
-	err     error // the record could not be read
-	note    noteState
-	version store.Version
-	rival   asker
-	beat    node.Look
-	tried   bool // to look at the beat
-	looked  bool // and did
-	journal *journalReading
-}
-
-// look reads the record and the note, and the beat and the journal when that is due, side by
-// side. ok is false when the record could not be read.
-func (v *vigil) look(ctx context.Context, r reading) (next reading, ok bool) {
-	var (
-		s  sighting
-		wg sync.WaitGroup
-	)
-	wg.Go(func() { s.readRecord(ctx, v) })
-	if !v.load.opts.Quiet {
-		wg.Go(func() { s.readNote(ctx, v) })
-	}
-	if !v.load.set.clk.Now().Before(v.nextLook) {
-		wg.Go(func() { s.lookAt(ctx, v) })
-	}
-	wg.Wait()
-	v.judge(s, r.version)
-	if s.note != noteUnread {
-		v.note, v.rival = s.note, s.rival
-	}
-	if s.note == noteMine || s.note == noteAccepted {
-		v.version = s.version
-		v.arrive()
-	}
-	if s.note == noteAccepted && !v.accepted {
-		v.accepted, v.landed = true, v.load.set.clk.Now()
-	}
-	if s.err != nil {
-		v.load.err = s.err
-		return r, false
-	}
-	return s.record, true
-}
-
-// judge takes in a look at the beat. at is the version of the record that was read before.
-func (v *vigil) judge(s sighting, at store.Version) {
-	set := v.load.set
-	if !s.looked {
-		if s.tried {
-			v.nextLook = set.clk.Now().Add(set.opts.PollEvery)
-		}
-		return
-	}
-	v.first, v.latest = node.FirstLook(v.first, s.beat), s.beat
-	if s.journal != nil {
-		v.journal, v.journalAt = s.journal, at
-	}
-	v.nextLook = s.beat.At.Add(v.lookAgain())
-}
-
-// lookAgain is how long after the latest look the next one may tell more: at once when the
-// node could not judge by it, and else when the beat would be too old, or would have stood
-// still for long enough; but every beat, since a holder may say that it is closed.
-func (v *vigil) lookAgain() time.Duration {
-	set := v.load.set
-	wait, dead := set.node.Options().Beat, set.node.Rules().DeadAfter
-	if !v.latest.MayJudge {
-		return min(wait, set.opts.PollEvery)
-	}
-	if left := dead - v.latest.Age; v.latest.Present && left > 0 {
-		wait = min(wait, left+lookSoon)
-	}
-	if left := dead - v.latest.At.Sub(v.first.At); left > 0 {
-		wait = min(wait, left+lookSoon)
-	}
-	return wait
-}
-
-// prefetched is the journal, if it was read after the record had been read as it is now.
-func (v *vigil) prefetched(r reading) *journalReading {
-	if v.journalAt != r.version {
-		return nil
-	}
-	j := v.journal
-	v.journal, v.journalAt = nil, 0 // once: a takeover that starts over reads it again
-	return j
-}
-
-func (s *sighting) readRecord(ctx context.Context, v *vigil) {
-	s.record, s.err = v.load.set.readAs(ctx, node.ClassLoad, v.load.key)
-}
-
-func (s *sighting) readNote(ctx context.Context, v *vigil) {
-	set := v.load.set
-	ctx, cancel := set.within(ctx)
-	defer cancel()
-	recs, err := set.fast.Get(ctx, node.NoteKey(v.holder, set.name, v.load.key))
-	if err != nil {
-		return
-	}
-	s.note = noteNone
-	if recs[0].Missing() {
-		return
-	}
-	n, err := node.DecodeNote(recs[0])
-	if err != nil {
-		return // somebody else's: the ask goes over it
-	}
-	s.note, s.version = noteStateOf(n, v.target, v.token), n.Version
-	s.rival = asker{token: n.Token, node: n.Node, target: n.For}
-}
-
-func (s *sighting) lookAt(ctx context.Context, v *vigil) {
-	s.tried = true
-	call, cancel := v.load.set.within(ctx)
-	defer cancel()
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		if j, err := v.load.set.glimpse(ctx, v.load.key); err == nil {
-			s.journal = j
-		}
-	})
-	beat, err := v.load.set.node.Look(call, v.holder)
-	s.beat, s.looked = beat, err == nil
-	wg.Wait()
-}
-
 // passOn gives the session, which was granted to this load although a newer one had asked,
 // to that one. If it cannot be stored, giving up frees the profile.
 func (v *vigil) passOn(r reading) error {
@@ -383,6 +269,10 @@ func (v *vigil) passOn(r reading) error {
 // the ask in the record if nobody has written it since.
 func (v *vigil) withdraw() {
 	s := v.load.set
+	if late := v.asking; late.running() {
+		v.asking = errand[asked]{}
+		s.tasks.start(func() { v.withdrawLate(late) })
+	}
 	n := v.noteFor()
 	n.Version, v.version = v.version, 0
 	rec, at := v.withAsk, v.inRecord
@@ -397,6 +287,13 @@ func (v *vigil) withdraw() {
 			}
 		})
 	}
+}
+
+// withdrawLate takes away the note that was on its way when it was to be withdrawn.
+func (v *vigil) withdrawLate(asking errand[asked]) {
+	n := v.noteFor()
+	n.Version = asking.await().version
+	v.load.set.discard(v.holder, n)
 }
 
 // grace is how long a claim that is under way may still take when its load has ended: an
