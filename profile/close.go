@@ -112,6 +112,7 @@ func (s *Set) closeWithNode(ctx context.Context) (left int, err error) {
 // refuseLoads ends the loads that run, and refuses more.
 func (s *Set) refuseLoads() {
 	s.reaping.end()
+	s.outage.end()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.closing = true

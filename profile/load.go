@@ -267,7 +267,18 @@ func (l *load) pause(ctx context.Context, because error) error {
 		return because
 	}
 	l.fails++
-	return clock.Sleep(ctx, l.set.clk, min(time.Second, backoff(l.fails, l.set.node.Random())))
+	if err := clock.Sleep(ctx, l.set.clk, min(time.Second, backoff(l.fails, l.set.node.Random()))); err != nil {
+		return err
+	}
+	if !speaksOfAnOutage(because) {
+		return nil
+	}
+	select {
+	case <-l.set.down():
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // put sends a claim, and answers what the record is afterwards.

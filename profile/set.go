@@ -33,6 +33,7 @@ type Set struct {
 	plan      agenda
 	journaler journaler
 	reaping   reaping
+	outage    outage
 	hooks     hooks
 	stats     counters
 	began     time.Time
