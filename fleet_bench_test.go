@@ -26,7 +26,7 @@ const folderVariable = "SHOAL_BENCH_FOLDER"
 
 func TestMain(m *testing.M) {
 	if folder := os.Getenv(folderVariable); folder != "" {
-		if err := otherServer(context.Background(), folder); err != nil {
+		if err := otherServer(folder); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -36,7 +36,8 @@ func TestMain(m *testing.M) {
 }
 
 // otherServer loads what it is told to, one key a line, commits, syncs, and says so.
-func otherServer(ctx context.Context, folder string) error {
+func otherServer(folder string) error {
+	ctx := context.Background()
 	node, closeNode, err := join(ctx, folder)
 	if err != nil {
 		return err

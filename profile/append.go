@@ -153,7 +153,7 @@ func (d *draft) tx() store.Tx {
 }
 
 // tooLarge has the session saved, since the journal does not take so much.
-func (s *Session) tooLarge(d *draft) {
+func (s *Session) tooLarge() {
 	s.set.stats.journalOver.Add(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -56,8 +56,7 @@ func TestAClaimStaysOutOfTheJournal(t *testing.T) {
 		default:
 		}
 		a.kill()
-		<-claimed
-		<-synced
+		_, _ = <-claimed, <-synced
 		next := b.load("u", nil)
 		if coins(next.Data()) != 6 {
 			t.Errorf("recovered %v", next.Data())

@@ -481,7 +481,7 @@ func TestAppendsBesideASaveInFlight(t *testing.T) {
 					t.Errorf("the journal beside a save of unknown outcome: %s", j)
 				}
 				a.kill()
-				<-saved
+				_ = <-saved
 				next := b.load("u", nil)
 				if coins(next.Data()) != 7 || next.Revision() != 3 {
 					t.Errorf("%v at revision %d", next.Data(), next.Revision())

@@ -47,7 +47,7 @@ func (g *journaler) add(s *Session) {
 	}
 }
 
-// hurry has a session looked at at once.
+// hurry has a session looked at now.
 func (g *journaler) hurry(s *Session) {
 	g.mu.Lock()
 	g.mu.hurried = append(g.mu.hurried, s)
@@ -144,7 +144,7 @@ func (s *Set) journalAll(sessions []*Session, listed bool) {
 			continue
 		}
 		if !d.encode() {
-			sess.tooLarge(d)
+			sess.tooLarge()
 			continue
 		}
 		batch, bytes = append(batch, d), bytes+len(d.text)

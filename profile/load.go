@@ -289,7 +289,7 @@ func (l *load) put(ctx context.Context, from reading, rec record, a arrival) (re
 	v := l.set.node.NewVersion()
 	l.sent[v] = a
 	call, cancel := l.set.afterwards(ctx)
-	err := l.set.putWithin(call, l.key, rec, from.version, v)
+	err := l.set.commit(call, l.set.putTx(l.key, rec, from.version, v))
 	cancel()
 	switch claimStepOf(store.OutcomeOf(err)) {
 	case claimLanded:

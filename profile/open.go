@@ -157,7 +157,7 @@ func (s *Set) giveBack(key string, r reading) error {
 	if err := s.passSoon(ctx); err != nil {
 		return err
 	}
-	return s.putWithin(ctx, key, givenBack(r.record, s.node.Now()), r.version, s.node.NewVersion())
+	return s.commit(ctx, s.putTx(key, givenBack(r.record, s.node.Now()), r.version, s.node.NewVersion()))
 }
 
 // removeAsks takes this load's asks away.

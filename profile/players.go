@@ -13,7 +13,7 @@ import (
 	"github.com/shoalworks/shoal/node"
 )
 
-// ErrFull: there are as many players, or as many joins under way, as PlayersOptions allows:
+// ErrFull tells that there are as many players, or as many joins under way, as PlayersOptions allows:
 // see [FullError]. Nothing was begun; let the player try again, or send them elsewhere.
 var ErrFull = errors.New("full")
 

@@ -23,6 +23,7 @@ func TestPlayersSoup(t *testing.T) {
 }
 
 func stir(t *testing.T, f *fleet, seed uint64) {
+	t.Helper()
 	a, b := f.start("a", nil), f.start("b", nil)
 	lobbies := []*lobby{newLobby(t, a, nil), newLobby(t, b, nil)}
 	state := seed + 1

@@ -149,14 +149,16 @@ func (s *Set) read(ctx context.Context, key string) (reading, error) {
 func (s *Set) put(key string, rec record, cond, v store.Version, with ...store.Write) error {
 	ctx, cancel := s.call()
 	defer cancel()
-	return s.putWithin(ctx, key, rec, cond, v, with...)
+	return s.commit(ctx, append(s.putTx(key, rec, cond, v), with...))
 }
 
-func (s *Set) putWithin(ctx context.Context, key string, rec record, cond, v store.Version, with ...store.Write) error {
-	tx := store.Tx{{
-		Key: recordKey(s.name, key), Op: store.Put, Value: rec.encode(), If: store.Is(cond), Version: v,
-	}}
-	err := s.durable.Commit(ctx, append(tx, with...))[0]
+// putTx is one conditional write of a record.
+func (s *Set) putTx(key string, rec record, cond, v store.Version) store.Tx {
+	return store.Tx{{Key: recordKey(s.name, key), Op: store.Put, Value: rec.encode(), If: store.Is(cond), Version: v}}
+}
+
+func (s *Set) commit(ctx context.Context, tx store.Tx) error {
+	err := s.durable.Commit(ctx, tx)[0]
 	s.count(err)
 	return err
 }
