@@ -137,6 +137,7 @@ func (s *Session) voidLocked(because error) {
 		}
 	}
 	w.flying, w.waiting = nil, nil
+	s.refuseSyncsLocked(because)
 	if s.mu.leaving != nil {
 		s.mu.leaving.why = Lost
 		return

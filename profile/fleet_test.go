@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,6 +42,7 @@ type server struct {
 	node   *node.Node
 	faults *faultstore.Faults
 	log    *logBuffer
+	ended  atomic.Bool // closed by the test, among faults: what is left over is no failure
 }
 
 // bubble runs a test in virtual time on a fleet; records and fast records are apart.
@@ -95,7 +97,7 @@ func (f *fleet) startWith(no *node.Options, opts *profile.Options) *server {
 		faults.SetRule(nil)
 		faults.Outage(faultstore.All, false)
 		_, err := n.Close(context.Background())
-		if err != nil && !faults.Crashed() {
+		if err != nil && !faults.Crashed() && !s.ended.Load() {
 			f.t.Errorf("close %s: %v", n.ID(), err)
 		}
 		_ = st.Close(context.Background())

@@ -132,7 +132,9 @@ func (s *Session) left(lv *leaving) {
 	s.mu.Unlock()
 	why := lv.why
 	if rec.session != nil {
-		why = HandedOver
+		if why != Lost {
+			why = HandedOver
+		}
 		s.set.tasks.start(func() { s.set.tellGrantee(s.key, rec.session, s.token) })
 	}
 	s.end(why)

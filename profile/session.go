@@ -161,12 +161,16 @@ func (s *Set) newSession(sl *slot, version, seal store.Version, rec record) *Ses
 	return sess
 }
 
-// endedLocked is the refusal of an ended session, nil while it lives.
+// endedLocked is the refusal of an ended session, nil while it lives. One with a claim that
+// was refused counts as lost already: what came after the claim is gone.
 func (s *Session) endedLocked() error {
-	if s.mu.reason == 0 {
-		return nil
+	switch {
+	case s.mu.reason != 0:
+		return &EndedError{Key: s.key, Reason: s.mu.reason}
+	case s.mu.void:
+		return &EndedError{Key: s.key, Reason: Lost}
 	}
-	return &EndedError{Key: s.key, Reason: s.mu.reason}
+	return nil
 }
 
 // dirtyLocked tells that there are commits that no acknowledged save holds.

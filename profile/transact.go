@@ -121,7 +121,7 @@ func (s *Session) admit(p proposal) (doc.Value, Commit, error) {
 // the others.
 func (s *Session) openLocked() error {
 	switch {
-	case s.mu.reason != 0:
+	case s.mu.reason != 0, s.mu.void:
 		return s.endedLocked()
 	case s.mu.frozen:
 		return fmt.Errorf("a final save is under way: %w", ErrBusy)

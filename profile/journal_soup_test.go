@@ -113,7 +113,7 @@ func (b *brew) play(key string, s *profile.Session, rng *rand.Rand, next *int64)
 		*next++
 		switch rng.IntN(8) {
 		case 0:
-			b.claim(key, s, *next, rng.IntN(6) == 0 && !b.hooked && os.Getenv("SHOAL_SOUP_VOID") != "")
+			b.claim(key, s, *next, rng.IntN(6) == 0 && !b.hooked)
 		default:
 			b.commit(key, s, *next)
 		}
@@ -240,10 +240,8 @@ func (b *brew) stir(t *testing.T, f *fleet, seed uint64, long time.Duration) {
 			servers[victim].kill()
 		case 2:
 			old := servers[victim]
-			wg.Go(func() {
-				r, _ := old.node.Close(context.Background())
-				_ = r
-			})
+			old.ended.Store(true)
+			wg.Go(func() { _, _ = old.node.Close(context.Background()) })
 		default:
 			part := []faultstore.Part{faultstore.Fast, faultstore.Durable, faultstore.Bus, faultstore.All}[rng.IntN(4)]
 			servers[victim].faults.Outage(part, true)
