@@ -218,7 +218,7 @@ func TestLostSessionLeavesTheLine(t *testing.T) {
 func (s *server) hog(c node.Class, k node.Kind) (stop func()) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var wg sync.WaitGroup
-	for range 2 { // so that one always waits
+	for range 15 { // who wait fifteen seconds each, when there is one a second
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				_ = s.node.Pass(ctx, c, k)
