@@ -180,18 +180,12 @@ func (d demand) shares(o demand) bool {
 	return false
 }
 
-// add changes d by o, taken so many times.
-func (d *demand) add(o demand, times int) {
+// plus is d and so many times o.
+func (d demand) plus(o demand, times int) demand {
 	for k := range d {
 		d[k] += times * o[k]
 	}
-}
-
-// cover brings d to at least one of each kind that o makes.
-func (d *demand) cover(o demand) {
-	for k := range d {
-		d[k] = max(d[k], min(o[k], 1))
-	}
+	return d
 }
 
 // purse is what is left of one kind: a token bucket of a minute's allowance.

@@ -116,7 +116,13 @@ func (g *gate) enter(c, leaving Class, d demand) (*waiter, error) {
 
 func (g *gate) queueLocked(w *waiter) {
 	g.mu.queues[w.class-1] = append(g.mu.queues[w.class-1], w)
-	g.mu.want[w.class-1].add(w.demand.kinds(), 1)
+	g.countLocked(w, 1)
+}
+
+// countLocked counts a waiter in, or out.
+func (g *gate) countLocked(w *waiter, by int) {
+	want := &g.mu.want[w.class-1]
+	*want = want.plus(w.demand.kinds(), by)
 }
 
 // await waits for the turn of a call.
@@ -176,7 +182,7 @@ func (g *gate) removeLocked(w *waiter) bool {
 		return false
 	}
 	g.mu.queues[w.class-1] = slices.Delete(queue, i, i+1)
-	g.mu.want[w.class-1].add(w.demand.kinds(), -1)
+	g.countLocked(w, -1)
 	return true
 }
 
@@ -205,7 +211,7 @@ func (g *gate) blockedLocked(c Class, d demand) bool {
 // wantedLocked are the kinds that any call waits for.
 func (g *gate) wantedLocked() (all demand) {
 	for _, d := range g.mu.want {
-		all.add(d.kinds(), 1)
+		all = all.plus(d, 1)
 	}
 	return all.kinds()
 }
@@ -246,12 +252,12 @@ func (g *gate) serveLocked(now time.Time) {
 				break
 			}
 			if w.demand.shares(short) || !g.affordsLocked(w.demand, w.class) {
-				short.cover(w.demand)
+				short = short.plus(w.demand, 1).kinds()
 				kept = append(kept, w)
 				continue
 			}
 			g.spendLocked(w.demand)
-			g.mu.want[c].add(w.demand.kinds(), -1)
+			g.countLocked(w, -1)
 			n := &g.mu.counts[c]
 			n.Passed++
 			n.Waited++
@@ -278,7 +284,7 @@ func (g *gate) armLocked() {
 					next = wait
 				}
 			}
-			short.cover(w.demand)
+			short = short.plus(w.demand, 1).kinds()
 		}
 	}
 	if g.mu.timer != nil {

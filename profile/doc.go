@@ -49,7 +49,8 @@
 // Everything is safe for use from many goroutines. Transactions of one session come one
 // after the other; listeners are called in order, one at a time. A set runs one goroutine
 // while it is open, and short-lived ones while there is something to do: an idle session
-// costs no goroutine, no timer and no call to a store.
+// costs no goroutine, no timer and no call to a store. On a node with limits (node.Limits) a
+// goroutine waits for each session whose write has to wait for the request budget.
 //
 // Bounds: MaxWrites saves at once (more wait, each session once); 1,024 commits that wait
 // for a listener (then transactions are refused with ErrBusy); 64 remembered commit ids a

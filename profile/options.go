@@ -87,7 +87,8 @@ type Options struct {
 	// PollEvery is how often a waiting load looks, in its first 15 s; then it looks every 1
 	// to 5 s. Default 250 ms.
 	PollEvery time.Duration
-	// CallTimeout bounds one call to the store. Default 10 s.
+	// CallTimeout bounds one call to the store, without its wait for the request budget (see
+	// node.Limits). Default 10 s.
 	CallTimeout time.Duration
 	// HookTimeout bounds each OnLoad and OnLeave function. Default 5 s.
 	HookTimeout time.Duration

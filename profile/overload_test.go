@@ -273,6 +273,45 @@ func TestWaitingAutosaveIsTakenAlong(t *testing.T) {
 	}
 }
 
+// A session that has stood in one line can stand in each again.
+func TestSessionStandsInLineAgain(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a := f.startLean("a", perMinute(60), &profile.Options{Autosave: 10 * time.Second})
+		s := a.load("u", nil)
+		for range 2 {
+			a.spend(node.KindWrite, 59)
+			stop := a.hog(node.ClassLoad, node.KindWrite)
+			add(t, s, 1)
+			time.Sleep(20 * time.Second) // the autosave waits
+			if d := took(func() { save(t, s) }); d > 2*time.Second {
+				t.Errorf("a save waited for %v, behind loads", d)
+			}
+			stop()
+			a.spend(node.KindWrite, 9)
+			stop = a.hog(node.ClassSave, node.KindWrite)
+			synctest.Wait()
+			add(t, s, 1)
+			ctx, cancel := context.WithTimeout(t.Context(), 0)
+			if err := s.Save(ctx); err == nil {
+				t.Error("a save did not wait")
+			}
+			cancel()
+			time.Sleep(20 * time.Second) // an autosave has fallen due meanwhile
+			stop()
+			time.Sleep(20 * time.Second)
+			if _, stored := s.Stored(); stored != s.Revision() {
+				t.Fatal("the save has not been made")
+			}
+			add(t, s, 1)
+			time.Sleep(40 * time.Second)
+			if _, stored := s.Stored(); stored != s.Revision() {
+				t.Fatal("no autosave comes any more")
+			}
+			time.Sleep(time.Minute)
+		}
+	})
+}
+
 // What is not stored does not grow without end: after 150 s an autosave goes before loads.
 func TestAutosaveDoesNotWaitForEver(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {

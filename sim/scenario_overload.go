@@ -53,6 +53,18 @@ func overload(f *Fleet) { // case P25
 	r.leave()
 }
 
+// meagre are limits that a handful of players reach who save now and then.
+func meagre(s *Settings) {
+	s.Limits = node.Limits{Node: node.Rates{Read: node.Rate{Base: 40}, Write: node.Rate{Base: 40}}}
+}
+
+// leanAnswers is lostAnswers on a lean budget: what is sent again, read back and disowned
+// waits for it too.
+func leanAnswers(f *Fleet) {
+	lostAnswers(f)
+	f.Settings.Limits = node.Limits{} // how soon a key can be loaded afterwards is not theirs to say
+}
+
 // rush is many players who move at once.
 type rush struct {
 	*Fleet

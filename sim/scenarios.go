@@ -16,6 +16,7 @@ func Scenarios() []*Scenario {
 		{Name: "poison", Play: poison, Sound: true},
 		{Name: "soup", Play: soup, Sound: true},
 		{Name: "overload", Play: overload, Settings: tight, Sound: true, Few: true},
+		{Name: "leanAnswers", Play: leanAnswers, Settings: meagre, Weather: losing, Sound: true},
 		{Name: "cost", Play: cost, Sound: true, Few: true},
 		{Name: "costIdle", Play: costIdle, Sound: true, Few: true},
 		{Name: "pausedHolder", Play: pausedHolder, Learn: 4 * time.Second},
