@@ -49,7 +49,9 @@ func (n *Node) beat(ctx context.Context) error {
 	return nil
 }
 
-func (n *Node) markKey(slot int) string { return fmt.Sprintf("mark/%s/%d", n.id, slot) }
+const markPrefix = "mark/"
+
+func (n *Node) markKey(slot int) string { return fmt.Sprintf("%s%s/%d", markPrefix, n.id, slot) }
 
 // renewMark writes a mark when one is due: a call of its own, after the beat. A mark whose
 // outcome is not known cannot be used, and the next beat writes another.
@@ -114,7 +116,7 @@ func (n *Node) sendBeat(ctx context.Context, closed bool) error {
 		n.mu.pulse = n.mu.pulse.sentUnknown(b)
 		n.mu.Unlock()
 		return fmt.Errorf("node: beat: %w", err)
-	case errors.Is(err, store.ErrConflict):
+	case isConflict(err):
 		return n.adoptBeat(ctx)
 	}
 	return fmt.Errorf("node: beat: %w", err)
@@ -220,3 +222,5 @@ func (n *Node) calibrate(ctx context.Context, before pulse, o own, sent, answere
 	}
 	return may && vouched
 }
+
+func isConflict(err error) bool { return errors.Is(err, store.ErrConflict) }

@@ -79,6 +79,7 @@ func (n *Node) takeCensus(ctx context.Context) error {
 	for _, id := range suspects[:min(len(suspects), maxCensusLooks)] {
 		n.examine(ctx, id)
 	}
+	n.tidy(ctx, recs)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -128,8 +129,7 @@ func (n *Node) close(ctx context.Context) {
 		}
 		unfinished = append(unfinished, n.closeStage(stageCtx, stage)...)
 	}
-	n.stop()
-	n.loops.Wait()
+	n.endLoops(start)
 	if n.closing.subscription != nil {
 		n.closing.subscription.Close()
 	}
@@ -168,20 +168,54 @@ func (n *Node) closeStage(ctx context.Context, stage Stage) []Unfinished {
 	return out
 }
 
-// lastBeat removes the beat record, or leaves one that says closed when a session is left.
-// Either write may be lost: then the beat grows old, and the verdict comes by age.
+// endLoops ends the loops. A beat or a mark that is on its way may still land for a while,
+// rather than to have its outcome unknown.
+func (n *Node) endLoops(start time.Time) {
+	n.stop()
+	left := n.opts.CloseTimeout - n.opts.Clock.Now().Sub(start)
+	t := n.opts.Clock.AfterFunc(max(0, min(n.opts.Beat, left/2)), n.cutBeat)
+	n.loops.Wait()
+	t.Stop()
+	n.cutBeat()
+}
+
+// lastBeat removes what the node has in the store, or leaves a beat that says closed when a
+// session is left. Either write may be lost: then the beat grows old, and the verdict comes
+// by age.
 func (n *Node) lastBeat(ctx context.Context, unfinished []Unfinished) error {
-	n.removeMarks(ctx)
-	for _, u := range unfinished {
-		if u.Stage == StageSessions {
-			err := n.beatOnce(ctx, true)
-			if errors.Is(err, store.ErrConflict) || err == nil && !n.saysClosed(ctx) {
-				err = n.beatOnce(ctx, true) // the store forgot, or an earlier beat was adopted
-			}
-			return err
-		}
+	var notes sync.WaitGroup
+	notes.Go(func() { n.dropNotes(ctx) })
+	defer notes.Wait()
+	left := slices.ContainsFunc(unfinished, func(u Unfinished) bool { return u.Stage == StageSessions })
+	if !left {
+		return n.removeOwn(ctx)
 	}
-	return n.removeBeat(ctx)
+	notes.Go(func() { n.removeMarks(ctx) })
+	err := n.beatOnce(ctx, true)
+	if errors.Is(err, errAdopted) || isConflict(err) || err == nil && !n.saysClosed(ctx) {
+		err = n.beatOnce(ctx, true) // the store forgot, or an earlier beat was adopted
+	}
+	return err
+}
+
+// removeOwn removes the beat and the marks, in one call where nothing is in doubt.
+func (n *Node) removeOwn(ctx context.Context) error {
+	n.mu.Lock()
+	p := n.mu.pulse
+	n.mu.Unlock()
+	if p.version == 0 || len(p.pending) > 0 {
+		n.removeMarks(ctx)
+		return n.removeBeat(ctx)
+	}
+	beat := store.Tx{{Key: n.beatKey(), Op: store.Delete, If: store.Is(p.version)}}
+	errs := n.st.Fast().Commit(ctx, append(n.marksRemoved(), beat)...)
+	if errors.Join(errs[:len(errs)-1]...) != nil {
+		n.removeMarks(ctx)
+	}
+	if errs[len(errs)-1] != nil {
+		return n.removeBeat(ctx)
+	}
+	return nil
 }
 
 // removeBeat removes the beat record, whichever of this node's beats it is: one may have been
@@ -199,7 +233,7 @@ func (n *Node) removeBeat(ctx context.Context) error {
 			return nil // gone, or not ours
 		}
 		err = n.st.Fast().Commit(ctx, store.Tx{{Key: n.beatKey(), Op: store.Delete, If: store.Is(recs[0].Version)}})[0]
-		if !errors.Is(err, store.ErrConflict) {
+		if !isConflict(err) {
 			if err != nil {
 				return fmt.Errorf("node: remove beat: %w", err)
 			}
@@ -208,15 +242,39 @@ func (n *Node) removeBeat(ctx context.Context) error {
 	}
 }
 
-// removeMarks removes the marks, best effort: nobody but this node reads them.
+// removeMarks removes the marks. Nobody but this node reads them; what is left in spite of it
+// is for the janitor.
 func (n *Node) removeMarks(ctx context.Context) {
+	for _, err := range n.st.Fast().Commit(ctx, n.marksRemoved()...) {
+		if err != nil {
+			n.opts.Logger.DebugContext(ctx, "mark not removed", "node", n.id, "err", err)
+		}
+	}
+}
+
+func (n *Node) marksRemoved() []store.Tx {
 	txs := make([]store.Tx, 2)
 	for slot := range txs {
 		txs[slot] = store.Tx{{Key: n.markKey(slot), Op: store.Delete}}
 	}
-	for _, err := range n.st.Fast().Commit(ctx, txs...) {
+	return txs
+}
+
+// dropNotes removes the notes that were left for this node and that nobody will read now.
+func (n *Node) dropNotes(ctx context.Context) {
+	r := store.Prefix(notePrefix(n.id))
+	r.Limit = maxNotes
+	var txs []store.Tx
+	for rec, err := range n.st.Fast().Scan(ctx, r) {
 		if err != nil {
-			n.opts.Logger.DebugContext(ctx, "mark not removed", "node", n.id, "err", err)
+			n.opts.Logger.DebugContext(ctx, "notes not removed", "node", n.id, "err", err)
+			return
+		}
+		txs = append(txs, store.Tx{{Key: rec.Key, Op: store.Delete, If: store.Is(rec.Version)}})
+	}
+	for chunk := range slices.Chunk(txs, maxTidied) {
+		if err := errors.Join(n.st.Fast().Commit(ctx, chunk...)...); err != nil {
+			n.opts.Logger.DebugContext(ctx, "notes not removed", "node", n.id, "err", err)
 		}
 	}
 }

@@ -2,7 +2,9 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/shoalworks/shoal/store"
 )
@@ -12,9 +14,29 @@ const maxNotes = 4096
 
 func topic(id string) string { return beatPrefix + id }
 
-// Handle has receive called for each note and message about the profiles of set. A note
+// ErrServed: another owner receives the notes of this set on this node already. A node has
+// one set of each name.
+var ErrServed = errors.New("node: the set has an owner on this node")
+
+// Serve has receive called for each note and message about the profiles of set. A note
 // comes again every AskEvery until it is removed, and a message may repeat it. receive must
-// not block. stop ends it.
+// not block. stop ends it; until then a second owner of the set is refused with [ErrServed].
+func (n *Node) Serve(set string, receive func(Note)) (stop func(), err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.mu.handlers[set] != nil {
+		return nil, fmt.Errorf("%w: %s", ErrServed, set)
+	}
+	n.mu.handlers[set] = receive
+	return sync.OnceFunc(func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.mu.handlers, set)
+	}), nil
+}
+
+// Handle is [Node.Serve] for callers that know themselves to be the only owner; it takes the
+// place of another.
 func (n *Node) Handle(set string, receive func(Note)) (stop func()) {
 	n.mu.Lock()
 	n.mu.handlers[set] = receive

@@ -19,7 +19,8 @@ type Node struct {
 	st   *store.Store
 	opts Options
 
-	stop     context.CancelFunc // ends the loops
+	stop     context.CancelFunc // ends the loops, and the calls of all but the beat's
+	cutBeat  context.CancelFunc // ends the beat's calls
 	loops    sync.WaitGroup
 	failed   chan struct{} // closed when another process was found under this id
 	failOnce sync.Once
@@ -43,6 +44,7 @@ type Node struct {
 		sync.Mutex
 		next func() uint64
 	}
+	janitor janitor // of the census goroutine
 	closing closing
 }
 
@@ -75,6 +77,8 @@ func Start(ctx context.Context, st *store.Store, opts *Options) (*Node, error) {
 	n.renewMark(ctx)
 	loopCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	n.stop = stop
+	beatCtx, cutBeat := context.WithCancel(context.WithoutCancel(ctx))
+	n.cutBeat = cutBeat
 	sub, err := st.Bus().Subscribe(ctx, topic(n.id), n.receive)
 	if err != nil {
 		// Everything works without the bus, only slower.
@@ -82,10 +86,12 @@ func Start(ctx context.Context, st *store.Store, opts *Options) (*Node, error) {
 	} else {
 		n.closing.subscription = sub
 	}
-	n.loops.Go(func() { n.every(loopCtx, o.Beat, n.beat) })
+	n.loops.Go(func() { n.everyWhile(loopCtx, beatCtx, o.Beat, n.beat) })
 	n.loops.Go(func() { n.every(loopCtx, o.AskEvery, n.readNotes) })
 	n.loops.Go(func() { n.every(loopCtx, o.Beat, n.keepTime) })
-	offset := time.Duration(n.Random() % uint64(censusEvery*o.Beat))
+	chance := rand.New(rand.NewPCG(n.Random(), n.Random())) // the census goroutine's own
+	n.janitor.draw = chance.IntN
+	offset := time.Duration(chance.Int64N(int64(censusEvery * o.Beat)))
 	n.loops.Go(func() { n.keepCensus(loopCtx, offset) })
 	o.Logger.InfoContext(ctx, "node started", "node", n.id, "beat", o.Beat, "deadAfter", o.DeadAfter, "askEvery", o.AskEvery, "leaseTimeout", o.LeaseTimeout)
 	return n, nil
@@ -194,12 +200,18 @@ var errStopped = errors.New("node: stopped")
 // every calls step once a period until ctx ends or step answers errStopped. A step that
 // takes longer than the period skips what it overlaps.
 func (n *Node) every(ctx context.Context, period time.Duration, step func(context.Context) error) {
+	n.everyWhile(ctx, ctx, period, step)
+}
+
+// everyWhile is every with a context of its own for the steps: one that runs when ctx ends
+// goes on.
+func (n *Node) everyWhile(ctx, steps context.Context, period time.Duration, step func(context.Context) error) {
 	next := n.opts.Clock.Now().Add(period)
 	for {
 		if clock.Sleep(ctx, n.opts.Clock, next.Sub(n.opts.Clock.Now())) != nil {
 			return
 		}
-		callCtx, cancel := clock.WithTimeout(ctx, n.opts.Clock, period)
+		callCtx, cancel := clock.WithTimeout(steps, n.opts.Clock, period)
 		err := step(callCtx)
 		cancel()
 		if errors.Is(err, errStopped) {

@@ -25,6 +25,10 @@ type Options struct {
 	// LeaseTimeout is the age of a record that says its holder is not beating, from which
 	// that holder counts as dead. Default 300 s.
 	LeaseTimeout time.Duration
+	// ForgetAfter is the age of the last beat of a dead node from which its records are
+	// removed: notes for it, its marks and its beat. Negative removes nothing; at least
+	// LeaseTimeout. Default 24 h.
+	ForgetAfter time.Duration
 	// CloseTimeout is the deadline of Close. Default 25 s.
 	CloseTimeout time.Duration
 	// Limits are the requests that the store allows, for engines that meter them. Default:
@@ -53,6 +57,7 @@ func (o *Options) withDefaults() (Options, error) {
 	defaultTo(&e.DeadAfter, 4*e.Beat)
 	defaultTo(&e.AskEvery, min(e.Beat, time.Second))
 	defaultTo(&e.LeaseTimeout, 300*time.Second)
+	defaultTo(&e.ForgetAfter, max(defaultForget, e.LeaseTimeout))
 	defaultTo(&e.CloseTimeout, 25*time.Second)
 	e.Limits = e.Limits.withDefaults()
 	e.Clock = clock.Or(e.Clock)
@@ -89,6 +94,9 @@ func (o *Options) problems() error {
 	}
 	if o.DeadAfter < minDeadBeats*o.Beat {
 		errs = append(errs, fmt.Errorf("node: options: DeadAfter: at least %d beats (%v) expected, got %v", minDeadBeats, minDeadBeats*o.Beat, o.DeadAfter))
+	}
+	if o.ForgetAfter >= 0 && o.ForgetAfter < o.LeaseTimeout {
+		errs = append(errs, fmt.Errorf("node: options: ForgetAfter: at least LeaseTimeout (%v) expected, got %v", o.LeaseTimeout, o.ForgetAfter))
 	}
 	return errors.Join(append(errs, o.Limits.problems()...)...)
 }

@@ -132,12 +132,12 @@ func TestTakeoverByABeatThatStandsStill(t *testing.T) {
 			}
 			want("u", 4*time.Second, 4*time.Second+20*time.Millisecond)
 			time.Sleep(time.Second)
-			want("v", 0, 20*time.Millisecond)
+			want("v", 0, 300*time.Millisecond)
 		})
 	}
 }
 
-// Whoever joins long after the crash does not wait at all: the node has seen the old beat.
+// Whoever joins long after the crash does not wait: the node has seen the old beat.
 func TestTakeoverLongAfterTheCrash(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a, b := f.start("a", nil), f.start("b", nil)
@@ -149,11 +149,11 @@ func TestTakeoverLongAfterTheCrash(t *testing.T) {
 		for i := range 20 {
 			var s *profile.Session
 			d := took(func() { s = b.load(fmt.Sprint("u", i), nil) })
-			limit := 20 * time.Millisecond
+			limit := 300 * time.Millisecond // one more look where the own beat was just landing
 			if i == 0 {
 				limit = 4*time.Second + 20*time.Millisecond
 			}
-			if d > limit || s.Loaded().Evidence != node.EvidenceAge {
+			if e := s.Loaded().Evidence; d > limit || e != node.EvidenceAge && e != node.EvidenceUnmoved {
 				t.Errorf("%d: taken after %v by %s", i, d, s.Loaded().Evidence)
 			}
 			time.Sleep(time.Second)
