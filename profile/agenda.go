@@ -204,6 +204,10 @@ func (s *Session) dueLocked(now time.Time) time.Time {
 		return w.retry
 	case s.fallbackLocked():
 		due = nextSlot(s.set.began.Add(spread(s.key, o.FallbackSave)), o.FallbackSave, w.last)
+		if back := s.set.back.Load(); back != nil {
+			no := s.set.node.Options()
+			due = earlier(due, latest(back.Add(spread(s.key, no.DeadAfter)), w.last.Add(no.Beat)))
+		}
 	}
 	if s.dirtyLocked() {
 		due = earlier(due, s.saveDueLocked(now))
@@ -286,8 +290,25 @@ func (s *Set) watchBeats(ctx context.Context, w *watch, now time.Time) time.Time
 	if paused || w.beating && !beating {
 		s.renewAll(ctx, beating)
 	}
+	if beating && !w.beating {
+		s.vouchAgain(now)
+	}
+	if !beating {
+		s.back.Store(nil)
+	}
 	w.beating, w.last = beating, now
 	return now.Add(o.Beat / 4)
+}
+
+// vouchAgain has the sessions whose records do not vouch for the node's beats saved within
+// DeadAfter, now that they land again: until then a crash would keep their players waiting.
+func (s *Set) vouchAgain(now time.Time) {
+	s.back.Store(&now)
+	for _, sess := range s.Sessions() {
+		sess.mu.Lock()
+		sess.planLocked()
+		sess.mu.Unlock()
+	}
 }
 
 func (s *Set) renewAll(ctx context.Context, beating bool) {

@@ -434,3 +434,36 @@ func TestSaveGrantAndReleaseOverlap(t *testing.T) {
 		}
 	})
 }
+
+// The beats land again: within DeadAfter the records say so, so that a crash is found soon.
+func TestRecordsVouchForTheBeatsAgainSoon(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a := f.start("a", nil)
+		for i := range 20 {
+			add(t, a.load(fmt.Sprintf("u%d", i), nil), 1)
+		}
+		vouching := func() (n int) {
+			for i := range 20 {
+				if f.stored(fmt.Sprintf("u%d", i)).Session.Beating {
+					n++
+				}
+			}
+			return n
+		}
+		a.faults.Outage(faultstore.Fast, true)
+		time.Sleep(10 * time.Second)
+		if n := vouching(); n != 0 {
+			t.Fatalf("%d records vouch for beats that do not land", n)
+		}
+		a.faults.Outage(faultstore.Fast, false)
+		time.Sleep(8 * time.Second)
+		if n := vouching(); n != 20 {
+			t.Errorf("8 s after the outage %d of 20 records vouch for the beats", n)
+		}
+		saves := a.Stats().Saves
+		time.Sleep(15 * time.Second)
+		if n := a.Stats().Saves - saves; n > 0 {
+			t.Errorf("%d more saves", n)
+		}
+	})
+}

@@ -37,7 +37,8 @@ type Set struct {
 	hooks     hooks
 	stats     counters
 	began     time.Time
-	open      atomic.Int64 // sessions
+	open      atomic.Int64              // sessions
+	back      atomic.Pointer[time.Time] // since when the node's beats land again; nil: they do not, or always have
 
 	closing  closing
 	unhandle func()
