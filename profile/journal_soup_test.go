@@ -37,7 +37,6 @@ type brew struct {
 	f       *fleet
 	deeds   *deeds
 	mu      sync.Mutex
-	hooked  bool                      // sessions have a leave hook: no receipt is there already (see R11)
 	claimed map[string]map[int64]bool // commits with a claim, by key
 	best    map[*profile.Session]int
 	by      map[string]string // what acknowledged most, by key and epoch
@@ -108,12 +107,37 @@ func (b *brew) saveIt(key string, s *profile.Session) {
 	}
 }
 
+// close closes a node and takes its report by its word.
+func (b *brew) close(srv *server) {
+	open := map[string]*profile.Session{}
+	for _, s := range srv.Sessions() {
+		open[s.Key()] = s
+	}
+	_, _ = srv.node.Close(context.Background())
+	report, _ := srv.Set.Close(context.Background())
+	for _, left := range report.Left {
+		s := open[left.Key]
+		if s == nil || !left.Journaled && !left.Stored || b.unknown(left.Key, s) {
+			continue
+		}
+		b.deeds.note("left by a close", 1)
+		b.thanks("close", left.Key, s, b.length(left.Key, s))
+	}
+}
+
+// unknown tells that no load has answered with this session yet.
+func (b *brew) unknown(key string, s *profile.Session) bool {
+	b.ledger.mu.Lock()
+	defer b.ledger.mu.Unlock()
+	return b.of[key][s.Epoch()] == nil
+}
+
 func (b *brew) play(key string, s *profile.Session, rng *rand.Rand, next *int64) {
 	for range rng.IntN(25) {
 		*next++
 		switch rng.IntN(8) {
 		case 0:
-			b.claim(key, s, *next, rng.IntN(6) == 0 && !b.hooked)
+			b.claim(key, s, *next, rng.IntN(6) == 0)
 		default:
 			b.commit(key, s, *next)
 		}
@@ -166,6 +190,9 @@ func (b *brew) settled(key string, servers []*server) {
 	}
 	for _, left := range append(b.f.keysUnder("journal/"), b.f.keysUnder("journaled/")...) {
 		b.deeds.note("left "+strings.Split(left, "/")[0], 1)
+		if os.Getenv("SHOAL_SOUP_LEFT") != "" {
+			b.t.Logf("left: %s, record %+v", left, b.f.stored(key).Session)
+		}
 	}
 }
 
@@ -211,7 +238,7 @@ func (b *brew) stir(t *testing.T, f *fleet, seed uint64, long time.Duration) {
 	)
 	boot := func(i int) *server {
 		s := f.start(fmt.Sprint("n", i), opts)
-		if b.hooked = seed%2 == 0; b.hooked {
+		if seed%2 == 0 {
 			s.OnLeave(func(ctx context.Context, s *profile.Session) { _ = s.Sync(ctx) })
 		}
 		s.faults.SetRule(faultstore.Chance(seed*100+uint64(i), odds))
@@ -241,7 +268,8 @@ func (b *brew) stir(t *testing.T, f *fleet, seed uint64, long time.Duration) {
 		case 2:
 			old := servers[victim]
 			old.ended.Store(true)
-			wg.Go(func() { _, _ = old.node.Close(context.Background()) })
+			old.faults.Outage(faultstore.Durable, rng.IntN(2) == 0)
+			wg.Go(func() { b.close(old) })
 		default:
 			part := []faultstore.Part{faultstore.Fast, faultstore.Durable, faultstore.Bus, faultstore.All}[rng.IntN(4)]
 			servers[victim].faults.Outage(part, true)
