@@ -120,12 +120,12 @@ func TestManyLargeJournals(t *testing.T) {
 		}
 		var wg sync.WaitGroup
 		var sessions []*profile.Session
-		for i := range 300 {
+		for i := range 270 {
 			s := a.load(fmt.Sprint("u", i), nil)
 			sessions = append(sessions, s)
 		}
 		for i, s := range sessions {
-			if i < 12 {
+			if i < 6 {
 				if _, err := s.Transact(game, doc.Set("/note", doc.MustString(string(text)))); err != nil {
 					t.Fatal(err)
 				}
@@ -142,9 +142,9 @@ func TestManyLargeJournals(t *testing.T) {
 		wg.Wait()
 		time.Sleep(6 * time.Second)
 		a.kill()
-		for i := range 300 {
+		for i := range 270 {
 			want := int64(2)
-			if i < 12 {
+			if i < 6 {
 				want = 1
 			}
 			if next := b.load(fmt.Sprint("u", i), nil); coins(next.Data()) != want {
