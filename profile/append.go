@@ -31,6 +31,7 @@ type journaling struct {
 	over   bool          // larger than JournalBytes: until a save has landed
 	marked bool          // a marker was sent, by which other nodes know where to look
 	marker store.Version // of the marker as it is known to stand; 0: not known
+	strays time.Time     // until then a write of unknown outcome may land
 	tidy   tidy          // what to remove when the append under way has been answered
 }
 
@@ -52,6 +53,9 @@ type draft struct {
 	marker  store.Version // that the marker gets; 0: it stands already
 	text    []byte
 }
+
+// strayFor is how long a write of unknown outcome is looked for before it is taken to be lost.
+const strayFor = 30 * time.Second
 
 // maxFails is how many appends may fail in a row before the session saves instead.
 const maxFails = 2
@@ -126,8 +130,16 @@ func (s *Session) draft() (d *draft, ok bool) {
 func (s *Session) markedBy(v store.Version, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.strayLocked(err)
 	if err == nil {
 		s.mu.journal.marker = v
+	}
+}
+
+// strayLocked notes that a write may still land, whatever lands before it.
+func (s *Session) strayLocked(err error) {
+	if store.OutcomeOf(err) == store.Unknown {
+		s.mu.journal.strays = s.set.clk.Now().Add(strayFor)
 	}
 }
 
@@ -159,6 +171,7 @@ func (s *Session) tooLarge() {
 	defer s.mu.Unlock()
 	j := &s.mu.journal
 	j.working, j.over = false, true
+	s.tidiedLocked()
 	s.refuseSyncsLocked(errUnjournaled)
 	s.planLocked()
 }
@@ -172,6 +185,7 @@ func (s *Session) appended(d *draft, err error) appendStep {
 	j.digest = digestOf{d.value.base, d.value.baseDigest}
 	var step appendStep
 	j.hold, step = appendAnswered(j.hold, d.sent, err)
+	s.strayLocked(err)
 	s.safeLocked(d, step)
 	return s.stepLocked(step, err)
 }

@@ -83,7 +83,9 @@ func (s *Set) close(ctx context.Context) {
 	s.clean(ctx)
 	s.eraseAll(ctx, s.journaler.erasures())
 	s.crew.dismiss()
-	s.tasks.wait(ctx)
+	if s.tasks.wait(ctx) { // what was under way may have left something behind
+		s.eraseAll(ctx, s.journaler.erasures())
+	}
 	s.halt()
 	r.Running = s.running(sessions)
 	slices.SortFunc(r.Left, func(a, b Left) int { return strings.Compare(a.Key, b.Key) })
@@ -111,11 +113,11 @@ func (s *Set) closeWithNode(ctx context.Context) (left int, err error) {
 
 // refuseLoads ends the loads that run, and refuses more.
 func (s *Set) refuseLoads() {
-	s.reaping.end()
-	s.outage.end()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.closing = true
+	s.reaping.end()
+	s.outage.end()
 	for _, sl := range s.mu.slots {
 		if sl.load != nil {
 			sl.load.cancel(ErrClosing)
@@ -141,22 +143,24 @@ func (s *Set) endSessions(ctx context.Context, r *Report) []*Session {
 
 // reckon counts a session into the report, and ends it if it is left.
 func (s *Session) reckon(r *Report) {
-	s.mu.Lock()
-	reason := s.mu.reason
-	left := Left{Key: s.key, Stored: !s.dirtyLocked(), Why: s.whyLocked()}
-	left.Journaled = !left.Stored && s.syncedLocked(s.mu.revision)
-	s.mu.Unlock()
-	switch reason {
-	case Released, Closed:
-		r.Released++
-	case HandedOver:
-		r.HandedOver++
-	case Lost:
-		r.Lost++
-	default:
+	s.endWith(Closed, func() {
+		left := Left{Key: s.key, Stored: !s.dirtyLocked() && !s.mu.void, Why: s.whyLocked()}
+		left.Journaled = !left.Stored && !s.mu.void && s.syncedLocked(s.mu.revision)
+		s.mu.unstored = fmt.Errorf("left by Close: %s: %w", left.Why, ErrClosing)
+		s.mu.left = true
 		r.Left = append(r.Left, left)
 		s.set.stats.left.Add(1)
-		s.end(Closed)
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.mu.left:
+	case s.mu.reason == HandedOver:
+		r.HandedOver++
+	case s.mu.reason == Lost:
+		r.Lost++
+	default:
+		r.Released++
 	}
 }
 
@@ -164,6 +168,8 @@ func (s *Session) reckon(r *Report) {
 func (s *Session) whyLocked() string {
 	w := &s.mu.write
 	switch {
+	case s.mu.void:
+		return "a claim was refused, and the store refuses what came before it"
 	case s.mu.leaving != nil && !s.mu.leaving.ready:
 		return "an OnLeave function has not returned"
 	case s.mu.hold.bound():

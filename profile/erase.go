@@ -14,7 +14,7 @@ type erasure struct {
 	marker bool
 	token  string        // of the session that it belongs to
 	is     store.Version // as it is known to stand; 0: to be read first
-	late   bool          // a write of it may still land: come back if it is not there
+	until  time.Time     // a write of it may still land: come back until then
 	tries  int
 	due    time.Time
 }
@@ -37,10 +37,9 @@ func (s *Session) tidyLocked(journal bool) {
 		}
 		return
 	}
-	late := len(j.hold.sent) > 0 || j.fails > 0
-	if journal && (j.hold.version != 0 || late) {
-		e := erasure{key: journalKey(s.set.name, s.key), token: s.token, late: late}
-		if !late {
+	if journal && (j.hold.version != 0 || !j.strays.IsZero()) {
+		e := erasure{key: journalKey(s.set.name, s.key), token: s.token, until: j.strays}
+		if len(j.hold.sent) == 0 {
 			e.is = j.hold.version
 		}
 		s.set.journaler.erase(e)
@@ -48,7 +47,7 @@ func (s *Session) tidyLocked(journal bool) {
 	if j.marked {
 		j.marked = false
 		s.set.journaler.erase(erasure{
-			key: markerPrefix(s.set.node.ID(), s.set.name) + s.key, marker: true, token: s.token, is: j.marker, late: j.marker == 0,
+			key: markerPrefix(s.set.node.ID(), s.set.name) + s.key, marker: true, token: s.token, is: j.marker, until: j.strays,
 		})
 	}
 }
@@ -135,7 +134,8 @@ func (s *Set) eraseBatch(gone []erasure) (again []erasure) {
 	ctx, cancel := s.journalCall()
 	defer cancel()
 	for i, err := range s.fast.Commit(ctx, txs...) {
-		if e := batch[i]; err != nil && e.later(s) {
+		e := batch[i]
+		if (err != nil || e.mayCome(s)) && e.later(s) {
 			e.is = 0
 			again = append(again, e)
 		}
@@ -149,6 +149,9 @@ func (e *erasure) later(s *Set) bool {
 	e.due = s.clk.Now().Add(backoff(e.tries+3, s.node.Random()))
 	return e.tries < maxEraseTries
 }
+
+// mayCome tells that a write of it may still land.
+func (e *erasure) mayCome(s *Set) bool { return s.clk.Now().Before(e.until) }
 
 // sighted reads what is not known for certain, and leaves out what is gone or of another
 // session. What could not be read, or may still come, is for later.
@@ -178,7 +181,7 @@ func (s *Set) sighted(gone []erasure) (seen, again []erasure) {
 				seen = append(seen, e)
 				continue
 			}
-			if !rec.Missing() || !e.late {
+			if !e.mayCome(s) {
 				continue
 			}
 		}

@@ -136,7 +136,7 @@ func TestAnIdleSessionJournalsNothing(t *testing.T) {
 		save(t, s)
 		time.Sleep(10 * time.Second)
 		calls := &count{match: func(c faultstore.Call) bool {
-			return c.Op != "now" && len(c.Keys) > 0 && (strings.Contains(c.Keys[0], "journal") || strings.HasPrefix(c.Keys[0], "profile/"))
+			return c.Op != "now" && len(c.Keys) > 0 && (strings.HasPrefix(c.Keys[0], "journal/") || strings.HasPrefix(c.Keys[0], "profile/"))
 		}}
 		a.faults.SetRule(calls.rule)
 		time.Sleep(10 * time.Minute)

@@ -96,9 +96,16 @@ func (g *journaler) take(now time.Time) (w work, some bool, next time.Time) {
 
 // back enters sessions again that are not due yet.
 func (g *journaler) back(list []*Session) {
+	if len(list) == 0 {
+		return
+	}
 	g.mu.Lock()
-	defer g.mu.Unlock()
+	first := len(g.mu.list) == 0
 	g.mu.list = append(g.mu.list, list...)
+	g.mu.Unlock()
+	if first {
+		g.wake()
+	}
 }
 
 func (g *journaler) done() {

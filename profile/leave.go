@@ -37,7 +37,7 @@ func (s *Session) farewell() error {
 		return s.endedLocked()
 	}
 	if err := s.mu.unstored; err != nil {
-		return fmt.Errorf("profile: release %s: what was stored is kept: %w", s.key, err)
+		return fmt.Errorf("profile: release %s: %w", s.key, err)
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (s *Session) leave(why Reason, to *asker) *leaving {
 	if why != HandedOver && lv.why == HandedOver {
 		lv.why = why
 	}
-	if why == Closed {
+	if why == Closed && !s.mu.void {
 		lv.why = Closed
 	}
 	if to != nil && (lv.to == nil || lv.to.token != to.token) {

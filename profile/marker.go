@@ -14,8 +14,11 @@ type marker struct {
 	Token string `json:"token"`
 }
 
+// markersFolder is where all markers are.
+const markersFolder = "journaled/"
+
 // markerPrefix is the folder of a node's markers in a set.
-func markerPrefix(nodeID, set string) string { return "journaled/" + nodeID + "/" + set + "/" }
+func markerPrefix(nodeID, set string) string { return markersFolder + nodeID + "/" + set + "/" }
 
 // markerToken is the session that a stored marker names; empty when it names none.
 func markerToken(value []byte) string {

@@ -108,6 +108,8 @@ const (
 	minPollEvery = time.Millisecond
 
 	maxJournalBytes = 1 << 20
+	minJournalEvery = 10 * time.Millisecond
+	minReapEvery    = 100 * time.Millisecond
 	maxMaxWrites    = 1 << 16
 	defaultTimeout  = 120 * time.Second
 )
@@ -174,6 +176,12 @@ func (o *Options) problems() error {
 		if d.value <= 0 {
 			wrong(d.field, "more than 0 expected, got %v", d.value)
 		}
+	}
+	if o.JournalEvery > 0 && o.JournalEvery < minJournalEvery {
+		wrong("JournalEvery", "at least %v, or negative for none, expected, got %v", minJournalEvery, o.JournalEvery)
+	}
+	if o.ReapEvery > 0 && o.ReapEvery < minReapEvery {
+		wrong("ReapEvery", "at least %v, or negative for never, expected, got %v", minReapEvery, o.ReapEvery)
 	}
 	if o.JournalBytes < 1 || o.JournalBytes > maxJournalBytes {
 		wrong("JournalBytes", "1 to %d expected, got %d", maxJournalBytes, o.JournalBytes)

@@ -18,6 +18,8 @@ import (
 const (
 	reapers    = 4    // sessions that are saved at once
 	maxMarkers = 4096 // markers of one dead node that are looked at in one round
+	wideEvery  = 40   // rounds from one that looks for markers of nodes without a beat to the next
+	maxGone    = 256  // nodes with markers that such a round looks at
 )
 
 // reaping is the state of the reaper of a set: one round at a time.
@@ -28,6 +30,8 @@ type reaping struct {
 		busy bool
 		stop context.CancelFunc // ends the round; nil: there is none
 	}
+	rounds int                  // so far; of the loop
+	absent map[string]node.Look // first looks at nodes that have markers and no beat; of the round
 }
 
 // end ends the round that is under way, if there is one.
@@ -58,25 +62,75 @@ func (s *Set) reapDue(ctx context.Context, now time.Time) time.Time {
 		return m.due
 	}
 	m.due = now.Add(s.opts.ReapEvery)
-	if dead := s.node.Dead(); len(dead) > 0 && !s.isClosing() {
+	wide := s.reaping.rounds%wideEvery == 0 || len(s.reaping.absent) > 0
+	s.reaping.rounds++
+	if dead := s.node.Dead(); (wide || len(dead) > 0) && !s.isClosing() {
 		m.busy = true
 		ctx, m.stop = context.WithCancel(ctx)
-		s.tasks.start(func() {
-			for _, d := range dead {
-				s.reapNode(ctx, d.Node)
-			}
-			s.reaping.end()
-			m.Lock()
-			m.busy = false
-			m.Unlock()
-			s.plan.wake()
-		})
+		s.tasks.start(func() { s.reapRound(ctx, dead, wide) })
 	}
 	return m.due
 }
 
-// reapNode saves and frees the journaled sessions of one dead node.
-func (s *Set) reapNode(ctx context.Context, dead string) {
+// reapRound looks after all dead nodes, and now and then for nodes that have left markers and
+// have no beat: they could not tidy up before their end, or the fast store has forgotten them.
+func (s *Set) reapRound(ctx context.Context, dead []node.Death, wide bool) {
+	for _, d := range dead {
+		s.reapNode(ctx, d.Node, node.Look{})
+	}
+	if wide {
+		s.reapGone(ctx)
+	}
+	s.reaping.end()
+	m := &s.reaping.mu
+	m.Lock()
+	m.busy = false
+	m.Unlock()
+	s.plan.wake()
+}
+
+// reapGone looks after nodes that have markers and no beat, in two looks.
+func (s *Set) reapGone(ctx context.Context) {
+	absent := make(map[string]node.Look)
+	for _, id := range s.markedNodes(ctx) {
+		look, err := s.lookAt(ctx, id)
+		if id == s.node.ID() || err != nil || look.Present {
+			continue
+		}
+		first := node.FirstLook(s.reaping.absent[id], look)
+		absent[id] = first
+		if verdict, _ := node.Judge(node.Held{Beating: true}, first, look, s.node.Rules()); verdict == node.Dead {
+			s.reapNode(ctx, id, first)
+		}
+	}
+	s.reaping.absent = absent
+}
+
+// markedNodes are the nodes that have left markers in this set or another.
+func (s *Set) markedNodes(ctx context.Context) (out []string) {
+	r := store.Prefix(markersFolder)
+	r.Limit = 1
+	for len(out) < maxGone {
+		id := ""
+		call, cancel := s.within(ctx)
+		for rec, err := range s.fast.Scan(call, r) {
+			if err == nil {
+				id, _, _ = strings.Cut(strings.TrimPrefix(rec.Key, markersFolder), "/")
+			}
+		}
+		cancel()
+		if id == "" {
+			break
+		}
+		out = append(out, id)
+		r.From = markersFolder + id + "0" // behind all of "<id>/"
+	}
+	return out
+}
+
+// reapNode saves and frees the journaled sessions of one dead node. first is an earlier look
+// at it, if it has no beat.
+func (s *Set) reapNode(ctx context.Context, dead string, first node.Look) {
 	markers, err := s.markersOf(ctx, dead)
 	if err != nil {
 		s.log.WarnContext(ctx, "journals of a dead node not listed", "dead", dead, "err", err)
@@ -92,7 +146,7 @@ func (s *Set) reapNode(ctx context.Context, dead string) {
 		turn <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-turn }()
-			s.reap(ctx, dead, marker)
+			s.reap(ctx, dead, marker, first)
 		})
 	}
 	wg.Wait()
@@ -120,9 +174,9 @@ func (s *Set) lookAt(ctx context.Context, holder string) (node.Look, error) {
 }
 
 // reap deals with one marker. When it fails, the next round tries again.
-func (s *Set) reap(ctx context.Context, dead string, marker store.Record) {
+func (s *Set) reap(ctx context.Context, dead string, marker store.Record, first node.Look) {
 	key := strings.TrimPrefix(marker.Key, markerPrefix(dead, s.name))
-	done, err := s.reapSession(ctx, dead, key)
+	done, err := s.reapSession(ctx, dead, key, first)
 	if err != nil && !errors.Is(err, errStartOver) && ctx.Err() == nil {
 		s.log.WarnContext(ctx, "journaled session of a dead node not saved yet", "key", key, "dead", dead, "err", err)
 	}
@@ -133,7 +187,7 @@ func (s *Set) reap(ctx context.Context, dead string, marker store.Record) {
 
 // reapSession takes a session over from a node that is dead, and frees it. done tells that
 // the marker has nothing left to say.
-func (s *Set) reapSession(ctx context.Context, dead, key string) (done bool, err error) {
+func (s *Set) reapSession(ctx context.Context, dead, key string, first node.Look) (done bool, err error) {
 	r, err := s.readAs(ctx, node.ClassBackground, key)
 	if err != nil || r.problem != nil {
 		return false, err
@@ -146,8 +200,10 @@ func (s *Set) reapSession(ctx context.Context, dead, key string) (done bool, err
 	if err != nil {
 		return false, err
 	}
-	first := look
-	first.Sent, first.At = look.Since, look.Since
+	if first.At.IsZero() || look.Present {
+		first = look
+		first.Sent, first.At = look.Since, look.Since
+	}
 	verdict, evidence := node.Judge(node.Held{Beating: r.record.session.beating, Age: r.age}, first, look, s.node.Rules())
 	if verdict != node.Dead {
 		return false, nil

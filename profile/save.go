@@ -286,7 +286,7 @@ func (s *Session) landed(rec record, a attempt, sent time.Time) {
 	w.flying = nil
 	err := s.keptLocked(rec)
 	if a.final {
-		s.mu.unstored = err
+		s.mu.unstored = keptError(err)
 	}
 	s.mu.Unlock()
 	if renewal {
@@ -302,6 +302,14 @@ func (s *Session) landed(rec record, a attempt, sent time.Time) {
 	if a.final {
 		s.left(lv)
 	}
+}
+
+// keptError says what became of the last commits.
+func keptError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("what was stored is kept: %w", err)
 }
 
 // keptLocked is the error of a save that kept what was stored, nil of one that did not.
@@ -333,6 +341,7 @@ func (s *Session) failed(a attempt, err error, certain bool) {
 		s.mu.frozen = false
 		s.giveUpLocked(now)
 	}
+	w.owed = w.owed || s.mu.cut != nil                                     // everything waits for it
 	if s.mu.cut != nil || s.mu.frozen || s.mu.journal.hold.opened() != 0 { // a save is what they wait for
 		s.refuseSyncsLocked(errUnjournaled)
 	}

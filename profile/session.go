@@ -33,6 +33,7 @@ type Session struct {
 		reason   Reason // 0 while the session lives
 		overSoft bool
 		unstored error // why the final save did not hold the last commits
+		left     bool  // by Close
 
 		// What is stored. rec is the record at hold.version; the next write is made of it.
 		rec  record
@@ -177,12 +178,16 @@ func (s *Session) endedLocked() error {
 func (s *Session) dirtyLocked() bool { return s.mu.revision > s.mu.hold.base }
 
 // end ends the session for good, once.
-func (s *Session) end(why Reason) {
+func (s *Session) end(why Reason) { s.endWith(why, func() {}) }
+
+// endWith ends the session unless it has ended; last is called before, under the lock.
+func (s *Session) endWith(why Reason, last func()) {
 	s.mu.Lock()
 	if s.mu.reason != 0 {
 		s.mu.Unlock()
 		return
 	}
+	last()
 	s.mu.reason, s.mu.frozen = why, true
 	lv, err := s.mu.leaving, s.endedLocked()
 	for _, t := range []*ticket{s.mu.write.waiting, s.mu.write.flying} {
