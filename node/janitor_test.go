@@ -128,6 +128,7 @@ func TestRecordsWithoutAnOwnerAreSwept(t *testing.T) {
 		}
 		for i := range 5 {
 			f.put(node.NoteKey("gone", "players", fmt.Sprint("u", i)))
+			f.put(node.EstatePrefix("gone") + fmt.Sprint("players/u", i))
 		}
 		f.put(node.NoteKey(b.ID(), "players", "u"))
 		for day := range 100 {
@@ -137,7 +138,7 @@ func TestRecordsWithoutAnOwnerAreSwept(t *testing.T) {
 				t.Fatalf("day %d: swept before a day has passed", day)
 			}
 		}
-		if got := f.keys("mark/", "note/"); len(got) != 4 {
+		if got := f.keys("mark/", "note/", "journaled/"); len(got) != 4 {
 			t.Errorf("%d are left, such as %v", len(got), got[:min(5, len(got))])
 		}
 	})
@@ -209,6 +210,7 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 			time.Sleep(time.Duration(ms) * time.Millisecond)
 			for i := range 3 {
 				f.put(node.NoteKey(n.ID(), "players", fmt.Sprint("u", i)))
+				f.put(node.EstatePrefix(n.ID()) + fmt.Sprint("players/u", i))
 			}
 			report, err := n.Close(t.Context())
 			if err != nil || report.Took > time.Second {
@@ -246,6 +248,23 @@ func TestCloseWithLostAnswersLeavesNothingBehind(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A session that is left is left with all that tells of it.
+func TestCloseKeepsTheEstateOfASessionThatIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		a, _ := f.start(nil)
+		a.OnClose(node.StageSessions, "players", func(context.Context) (int, error) { return 1, nil })
+		f.put(node.EstatePrefix(a.ID()) + "players/u")
+		f.put(node.NoteKey(a.ID(), "players", "u"))
+		if _, err := a.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.keys(""); !slices.Equal(got, []string{node.EstatePrefix(a.ID()) + "players/u", "node/" + a.ID()}) {
+			t.Errorf("%v", got)
+		}
+	})
 }
 
 func TestServeRefusesASecondOwner(t *testing.T) {
