@@ -18,7 +18,9 @@ import (
 )
 
 // slow is a node whose hours pass quickly in a test.
-func slow(name string) *node.Options { return &node.Options{Name: name, Beat: 10 * time.Minute, AskEvery: 10 * time.Minute} }
+func slow(name string) *node.Options {
+	return &node.Options{Name: name, Beat: 10 * time.Minute, AskEvery: 10 * time.Minute}
+}
 
 // keys are all keys of the fast store under the prefixes.
 func (f *fleet) keys(prefixes ...string) []string {
