@@ -183,14 +183,15 @@ func (n *Node) endLoops(start time.Time) {
 // session is left. Either write may be lost: then the beat grows old, and the verdict comes
 // by age.
 func (n *Node) lastBeat(ctx context.Context, unfinished []Unfinished) error {
-	var notes sync.WaitGroup
-	notes.Go(func() { n.dropNotes(ctx) })
-	defer notes.Wait()
+	var others sync.WaitGroup
+	defer others.Wait()
+	others.Go(func() { n.drop(ctx, notePrefix(n.id)) }) // nobody will read them
 	left := slices.ContainsFunc(unfinished, func(u Unfinished) bool { return u.Stage == StageSessions })
 	if !left {
+		others.Go(func() { n.drop(ctx, EstatePrefix(n.id)) }) // all is done
 		return n.removeOwn(ctx)
 	}
-	notes.Go(func() { n.removeMarks(ctx) })
+	others.Go(func() { n.removeMarks(ctx) })
 	err := n.beatOnce(ctx, true)
 	if errors.Is(err, errAdopted) || isConflict(err) || err == nil && !n.saysClosed(ctx) {
 		err = n.beatOnce(ctx, true) // the store forgot, or an earlier beat was adopted
@@ -260,21 +261,21 @@ func (n *Node) marksRemoved() []store.Tx {
 	return txs
 }
 
-// dropNotes removes the notes that were left for this node and that nobody will read now.
-func (n *Node) dropNotes(ctx context.Context) {
-	r := store.Prefix(notePrefix(n.id))
+// drop removes, best effort, what is left in a folder of this node's.
+func (n *Node) drop(ctx context.Context, folder string) {
+	r := store.Prefix(folder)
 	r.Limit = maxNotes
 	var txs []store.Tx
 	for rec, err := range n.st.Fast().Scan(ctx, r) {
 		if err != nil {
-			n.opts.Logger.DebugContext(ctx, "notes not removed", "node", n.id, "err", err)
+			n.opts.Logger.DebugContext(ctx, "folder not emptied", "node", n.id, "folder", folder, "err", err)
 			return
 		}
 		txs = append(txs, store.Tx{{Key: rec.Key, Op: store.Delete, If: store.Is(rec.Version)}})
 	}
 	for chunk := range slices.Chunk(txs, maxTidied) {
 		if err := errors.Join(n.st.Fast().Commit(ctx, chunk...)...); err != nil {
-			n.opts.Logger.DebugContext(ctx, "notes not removed", "node", n.id, "err", err)
+			n.opts.Logger.DebugContext(ctx, "folder not emptied", "node", n.id, "folder", folder, "err", err)
 		}
 	}
 }

@@ -19,7 +19,9 @@ const (
 // EstatePrefix is the folder, in the fast store, of what is left to be done when a node dies:
 // one record for each thing, removed when it is done. A dead node is not forgotten while it
 // holds anything.
-func EstatePrefix(id string) string { return "journaled/" + id + "/" }
+func EstatePrefix(id string) string { return estateFolder + id + "/" }
+
+const estateFolder = "journaled/"
 
 // janitor removes what nodes have left behind that are gone for long: their notes, their marks
 // and, last, their beats. Beats of the dead are kept for long, because a session that is
@@ -29,11 +31,11 @@ func EstatePrefix(id string) string { return "journaled/" + id + "/" }
 // about one works after each census.
 type janitor struct {
 	draw  func(n int) int // 0 to n-1
-	swept [2]string       // how far the last sweep of each folder came
+	swept [3]string       // how far the last sweep of each folder came
 }
 
 // sweepable are the folders whose first part is the id of the node that a record is for.
-func sweepable() [2]string { return [2]string{"note/", "mark/"} }
+func sweepable() [3]string { return [3]string{noteFolder, markPrefix, estateFolder} }
 
 // tidy is the janitor's work after a census that has shown these beats.
 func (n *Node) tidy(ctx context.Context, beats []store.Record) {

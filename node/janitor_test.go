@@ -18,7 +18,9 @@ import (
 )
 
 // slow is a node whose hours pass quickly in a test.
-func slow(name string) *node.Options { return &node.Options{Name: name, Beat: 10 * time.Minute, AskEvery: 10 * time.Minute} }
+func slow(name string) *node.Options {
+	return &node.Options{Name: name, Beat: 10 * time.Minute, AskEvery: 10 * time.Minute}
+}
 
 // keys are all keys of the fast store under the prefixes.
 func (f *fleet) keys(prefixes ...string) []string {
@@ -128,14 +130,17 @@ func TestRecordsWithoutAnOwnerAreSwept(t *testing.T) {
 		}
 		for i := range 5 {
 			f.put(node.NoteKey("gone", "players", fmt.Sprint("u", i)))
+			f.put(node.EstatePrefix("gone") + fmt.Sprint("players/u", i))
 		}
 		f.put(node.NoteKey(b.ID(), "players", "u"))
-		time.Sleep(23 * time.Hour)
-		if got := f.keys("mark/gone", "note/gone"); len(got) != 705 {
-			t.Fatalf("before a day: %d are left", len(got))
+		for day := range 100 {
+			f.put("mark/just/0")
+			time.Sleep(23 * time.Hour)
+			if got := f.keys("mark/just"); len(got) != 1 {
+				t.Fatalf("day %d: swept before a day has passed", day)
+			}
 		}
-		time.Sleep(100 * 24 * time.Hour)
-		if got := f.keys("mark/", "note/"); len(got) != 3 {
+		if got := f.keys("mark/", "note/", "journaled/"); len(got) != 4 {
 			t.Errorf("%d are left, such as %v", len(got), got[:min(5, len(got))])
 		}
 	})
@@ -168,13 +173,35 @@ func TestClockStepMakesTheJanitorTakeNothing(t *testing.T) {
 	})
 }
 
+// tardy applies each commit a while after it was sent, whether the caller waits or not; what
+// removes goes faster than what puts.
+type tardy struct{ store.Records }
+
+func (r tardy) Commit(ctx context.Context, txs ...store.Tx) []error {
+	done := make(chan []error, 1)
+	go func() {
+		time.Sleep(10 * time.Millisecond)
+		if txs[0][0].Op == store.Put {
+			time.Sleep(400 * time.Millisecond)
+		}
+		done <- r.Records.Commit(context.WithoutCancel(ctx), txs...)
+	}()
+	select {
+	case errs := <-done:
+		return errs
+	case <-ctx.Done():
+		return slices.Repeat([]error{store.ErrUnknown}, len(txs))
+	}
+}
+
 // Whatever moment a node closes at, and whatever is on its way then, nothing stays behind.
 func TestCloseLeavesNothingBehind(t *testing.T) {
 	for ms := 0; ms < 5000; ms += 50 {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFleet(t)
-			faults := faultstore.New(nil)
-			st, err := store.New(faults.Wrap(f.engine.Parts()))
+			parts := f.engine.Parts()
+			parts.Durable = tardy{parts.Durable}
+			st, err := store.New(parts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -182,15 +209,13 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			faults.SetRule(func(c faultstore.Call) faultstore.Fault {
-				return faultstore.Fault{Delay: 100 * time.Millisecond, Back: 50 * time.Millisecond}
-			})
 			time.Sleep(time.Duration(ms) * time.Millisecond)
 			for i := range 3 {
 				f.put(node.NoteKey(n.ID(), "players", fmt.Sprint("u", i)))
+				f.put(node.EstatePrefix(n.ID()) + fmt.Sprint("players/u", i))
 			}
 			report, err := n.Close(t.Context())
-			if err != nil || report.Took > 1200*time.Millisecond {
+			if err != nil || report.Took > time.Second {
 				t.Errorf("closed after %d ms: %+v %v", ms, report, err)
 			}
 			time.Sleep(time.Minute)
@@ -225,6 +250,23 @@ func TestCloseWithLostAnswersLeavesNothingBehind(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A session that is left is left with all that tells of it.
+func TestCloseKeepsTheEstateOfASessionThatIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		a, _ := f.start(nil)
+		a.OnClose(node.StageSessions, "players", func(context.Context) (int, error) { return 1, nil })
+		f.put(node.EstatePrefix(a.ID()) + "players/u")
+		f.put(node.NoteKey(a.ID(), "players", "u"))
+		if _, err := a.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.keys(""); !slices.Equal(got, []string{node.EstatePrefix(a.ID()) + "players/u", "node/" + a.ID()}) {
+			t.Errorf("%v", got)
+		}
+	})
 }
 
 func TestServeRefusesASecondOwner(t *testing.T) {

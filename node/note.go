@@ -57,7 +57,9 @@ func NoteKey(holder, set, key string) string {
 	return notePrefix(holder) + set + "/" + key
 }
 
-func notePrefix(holder string) string { return "note/" + holder + "/" }
+const noteFolder = "note/"
+
+func notePrefix(holder string) string { return noteFolder + holder + "/" }
 
 // Encode is the stored form of the note, JSON.
 func (n Note) Encode() []byte {
