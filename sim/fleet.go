@@ -26,6 +26,7 @@ type Fleet struct {
 	scoring  scoring
 	leaks    int
 	journals int
+	late     bool   // writes may land after their callers have given them up
 	hash     uint64 // of the run up to the end of the audit
 	rng      *stream
 }
