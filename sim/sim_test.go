@@ -145,7 +145,10 @@ func report(t *testing.T, o sim.Options, score sim.Score) {
 
 // required is what a set of runs must have met, or it has proven little.
 func required() []string {
-	return []string{"takeover", "unknown outcome", "outbid", "lost", "fallback", "grant", "memory lost", "clock step", "pause", "poison", "foreign value"}
+	return []string{
+		"takeover", "unknown outcome", "outbid", "lost", "fallback", "grant", "memory lost", "clock step", "pause", "poison", "foreign value",
+		"opening append", "opened again", "seal", "seal refusal", "replay", "saved instead", "sealer crashed", "memory restored",
+	}
 }
 
 func TestSim(t *testing.T) {
