@@ -110,18 +110,44 @@ func TestStoreThatDropsAcknowledgedWritesIsCaught(t *testing.T) {
 		[]string{"crashSynced", "rejoin"}, "acknowledged lost")
 }
 
-func TestStoreThatLiesAboutAgesIsCaught(t *testing.T) {
+// A replica that stands still is read from: the holder seems to beat no more.
+func TestStoreThatStandsStillIsCaught(t *testing.T) {
 	breaks := func(_ sim.Part, r store.Records) store.Records {
+		first := make(map[string]store.Record)
 		return decorated{Records: r, get: func(recs []store.Record) {
 			for i := range recs { // of one host only: nobody's own beat looks wrong to itself
-				if strings.HasPrefix(recs[i].Key, "node/A-") {
-					recs[i].Age += 20 * time.Second
+				key := recs[i].Key
+				if !strings.HasPrefix(key, "node/A-") || recs[i].Missing() {
+					continue
 				}
+				if _, ok := first[key]; !ok {
+					first[key] = recs[i]
+				}
+				recs[i] = first[key]
+				recs[i].Age += 20 * time.Second
 			}
 		}}
 	}
-	caught(t, sim.Options{Library: sim.Ours{}, WorldOptions: sim.WorldOptions{Break: breaks}},
-		[]string{"handoff"}, "wrong verdict")
+	deaf := &sim.Scenario{Name: "deaf", Sound: true, Play: func(f *sim.Fleet) {
+		s, key := f.Servers(2), f.Key()
+		f.Join(s[0], key, sim.Plan{}).AwaitOpen()
+		f.Script.Do(func() {
+			s[0].Mute = []string{"note/"}
+			s[0].Cut[sim.Bus] = true
+		})
+		f.Join(s[1], key, sim.Plan{How: sim.How{Policy: sim.PolicyWait, Wait: 30 * time.Second}}).AwaitOpen()
+	}}
+	for _, broken := range []bool{true, false} {
+		o := sim.Options{Scenario: deaf}
+		if broken {
+			o.Break = breaks
+		}
+		score, _ := play(t, o)
+		found := slices.ContainsFunc(score.Violations, func(v sim.Violation) bool { return v.Kind == "wrong verdict" })
+		if found != broken {
+			t.Errorf("broken: %v, found: %v", broken, score.Violations)
+		}
+	}
 }
 
 // A replica that is behind takes over while somebody waits for a dead holder.
@@ -145,6 +171,67 @@ func TestStoreThatGoesBackIsCaught(t *testing.T) {
 	}
 	caught(t, sim.Options{Library: sim.Ours{}, WorldOptions: sim.WorldOptions{Break: breaks}},
 		[]string{"crashSynced"}, "acknowledged lost")
+}
+
+// broken is what a store does wrong about journals: it is asked instead of the store.
+func broken(do func(ctx context.Context, r store.Records, w store.Write) (answer error, instead bool)) func(sim.Part, store.Records) store.Records {
+	return func(_ sim.Part, r store.Records) store.Records {
+		return decorated{Records: r, commit: func(ctx context.Context, tx store.Tx) (error, bool) {
+			if !strings.HasPrefix(tx[0].Key, "journal/") {
+				return nil, false
+			}
+			return do(ctx, r, tx[0])
+		}}
+	}
+}
+
+func isSeal(w store.Write) bool { return strings.Contains(string(w.Value), "sealedBy") }
+
+func TestStoreThatDropsJournalsIsCaught(t *testing.T) {
+	breaks := broken(func(_ context.Context, _ store.Records, w store.Write) (error, bool) {
+		return nil, w.Op == store.Put && !isSeal(w)
+	})
+	caught(t, sim.Options{Library: sim.Ours{}, WorldOptions: sim.WorldOptions{Break: breaks}},
+		[]string{"crashSynced"}, "acknowledged lost")
+}
+
+// A holder whose appends land whatever stands there goes on over the seal of its successor.
+func TestAppendOverASealIsCaught(t *testing.T) {
+	breaks := broken(func(ctx context.Context, r store.Records, w store.Write) (error, bool) {
+		if w.Op != store.Put || isSeal(w) {
+			return nil, false
+		}
+		w.If = store.Any()
+		return r.Commit(ctx, store.Tx{w})[0], true
+	})
+	caught(t, sim.Options{Library: sim.Ours{}, WorldOptions: sim.WorldOptions{Break: breaks}},
+		[]string{"sealedHolder", "pausedHolder"}, "seal ignored", "acknowledged, not stored")
+}
+
+// tidy removes the journals of others before it loads, as one that takes them for litter would.
+type tidy struct{ sim.Ours }
+
+type tidyHost struct {
+	sim.Host
+	fast store.Records
+}
+
+func (y tidy) Start(ctx context.Context, p *sim.Process, name string, s sim.Settings) (sim.Host, error) {
+	h, err := y.Ours.Start(ctx, p, name, s)
+	parts := p.Parts()
+	if parts.Fast == nil {
+		parts.Fast = parts.Durable
+	}
+	return tidyHost{h, parts.Fast}, err
+}
+
+func (h tidyHost) Load(ctx context.Context, key string, how sim.How) (sim.Hold, error) {
+	_ = h.fast.Commit(ctx, store.Tx{{Key: "journal/players/" + key, Op: store.Delete}})
+	return h.Host.Load(ctx, key, how)
+}
+
+func TestRemovalOfAnothersJournalIsCaught(t *testing.T) {
+	caught(t, sim.Options{Library: tidy{}}, []string{"crashSynced"}, "journal removed", "acknowledged, not stored", "acknowledged lost")
 }
 
 // flawed is our library with a flaw in its sessions.
@@ -180,6 +267,19 @@ func (h hasty) Save(context.Context) error { return nil }
 func TestHastyAcknowledgementIsCaught(t *testing.T) {
 	caught(t, sim.Options{Library: flawed{flaw: func(h sim.Hold) sim.Hold { return hasty{h} }}},
 		[]string{"crashSynced"}, "acknowledged, not stored", "acknowledged lost")
+}
+
+// eager acknowledges before the append has been answered.
+type eager struct{ sim.Hold }
+
+func (e eager) Sync(ctx context.Context) error {
+	go func() { _ = e.Hold.Sync(ctx) }()
+	return nil
+}
+
+func TestAcknowledgementBeforeTheAnswerIsCaught(t *testing.T) {
+	caught(t, sim.Options{Library: flawed{flaw: func(h sim.Hold) sim.Hold { return eager{h} }}},
+		[]string{"crashSynced"}, "acknowledged, not stored")
 }
 
 // doubling counts some steps twice.

@@ -25,6 +25,10 @@ func (f *Fleet) calm() {
 	})
 }
 
+// rested is for how long servers are at rest until they have tidied up: three rounds of the
+// reaper, and a little.
+const rested = 50 * time.Second
+
 // finale checks that everything comes to rest once the faults have ended: that no record is
 // left to nobody, that each key can be loaded, with all that was acknowledged, and that
 // nothing is left behind.
@@ -40,7 +44,7 @@ func (f *Fleet) finale() {
 	f.audit(auditor)
 	rest := f.rng.chance(0.5)
 	if rest {
-		f.Script.Sleep(10 * time.Second) // notes are read every second, and removed
+		f.Script.Sleep(rested) // notes are read and removed, the journals of the dead are saved
 	}
 	// A server that closes looks after its disowned tokens in the order of a map: the trace is
 	// compared up to here.
@@ -134,10 +138,11 @@ func (l *Ledger) named(key string) (epoch uint64, id string) {
 	return 0, ""
 }
 
-// leftovers looks at what is left of the fast store at rest. What concerns only servers that
-// have crashed may stay; anything else is a leak. rested tells that the servers had the time
-// to read their notes before they closed.
-func (f *Fleet) leftovers(rested bool) {
+// leftovers looks at what is left of the fast store at rest. Beats of servers that have
+// crashed stay; so may what concerned servers that have crashed when the others closed at
+// once, without a rest; and what a write has made that came long after its caller had given
+// it up. Anything else is a leak.
+func (f *Fleet) leftovers(rest bool) {
 	crashed := make(map[string]bool)
 	for _, s := range f.servers {
 		if s.Host != nil && !s.closed {
@@ -158,12 +163,12 @@ func (f *Fleet) leftovers(rested bool) {
 		case (strings.HasPrefix(key, beatPrefix) || strings.HasPrefix(key, markPrefix)) && crashed[owner]:
 		case strings.HasPrefix(key, beatPrefix), strings.HasPrefix(key, markPrefix):
 			f.leaks++ // one that was on its way when its server closed
-		case strings.HasPrefix(key, notePrefix) && (crashed[owner] || !rested):
+		case strings.HasPrefix(key, notePrefix) && (crashed[owner] || !rest):
 			f.leaks++ // its reader is dead, or has closed within the second
-		case strings.HasPrefix(key, markerPrefix) && crashed[owner]:
+		case strings.HasPrefix(key, markerPrefix) && (f.late || crashed[owner] && !rest):
 			f.leaks++
-		case strings.HasPrefix(key, journalPrefix) && !f.Ledger.needed(key[len(journalPrefix):]):
-			f.journals++ // of a session that was lost, or whose removal was refused
+		case strings.HasPrefix(key, journalPrefix) && f.late && !f.Ledger.needed(key[len(journalPrefix):]):
+			f.journals++
 		default:
 			f.Ledger.Violated("left behind", key+" "+value)
 		}

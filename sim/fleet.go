@@ -26,6 +26,7 @@ type Fleet struct {
 	scoring  scoring
 	leaks    int
 	journals int
+	late     bool   // writes may land after their callers have given them up
 	hash     uint64 // of the run up to the end of the audit
 	rng      *stream
 }
@@ -319,6 +320,7 @@ func (v *Visit) play(a *Actor) {
 	if err != nil {
 		return // busy, or at an end: the next step tells
 	}
+	v.survives()
 	sync, save := a.rng.chance(v.Plan.Sync), a.rng.chance(v.Plan.Save)
 	switch {
 	case sync:
@@ -338,6 +340,18 @@ func (v *Visit) play(a *Actor) {
 		}
 	}
 	a.Yield()
+}
+
+// survives takes the library at its word about what survives the loss of the server.
+func (v *Visit) survives() {
+	h, ok := v.Hold.(interface{ Synced() (doc.Value, uint64) })
+	if !ok {
+		return
+	}
+	data, _ := h.Synced()
+	if id, n := placeOf(data); id == v.tenure.id {
+		v.fleet.Ledger.Survives(v.tenure, n, data)
+	}
 }
 
 // step makes one commit and answers how many the session has made by then.

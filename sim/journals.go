@@ -310,7 +310,8 @@ func (l *Ledger) safeLocked(pg *page) {
 	if t.forgotten > 0 && has >= t.forgotten {
 		l.foundLocked(t)
 	}
-	if has < t.acked && t.acked > t.forgotten {
+	if has < t.acked && t.acked > t.forgotten && t.acked > t.blamed {
+		t.blamed = t.acked
 		l.violatedLocked("acknowledged, not stored", "%s: session %s has acknowledged %d steps, %d are safe now, journal %.300s",
 			pg.key, t.id, t.acked, has, pg.text)
 	}
@@ -349,6 +350,7 @@ func (l *Ledger) storedLocked(t *Tenure) {
 	switch {
 	case has >= t.acked:
 	case t.acked > t.forgotten:
+		t.blamed = t.acked
 		l.violatedLocked("acknowledged, not stored", "%s: session %s acknowledges %d steps, %d are safe, journal %.300s",
 			pg.key, t.id, t.acked, has, pg.text)
 	case pg.rec.Epoch != t.epoch && t.excused < 0: // by an answer that was on its way

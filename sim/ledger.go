@@ -21,8 +21,11 @@ func (v Violation) String() string {
 	return fmt.Sprintf("%.3fs %s: %s", v.At.Seconds(), v.Kind, v.Text)
 }
 
-// maxViolations bounds what one run keeps.
-const maxViolations = 50
+// maxViolations and maxOfKind bound what one run keeps.
+const (
+	maxViolations = 50
+	maxOfKind     = 10
+)
 
 // Ledger compares what a library says in public with a model: every session that was opened,
 // every commit that was accepted, every acknowledgement. With an exact library it also checks
@@ -48,6 +51,7 @@ type Ledger struct {
 		ids        map[*Process]string
 		looks      map[lookKey][]look
 		violations []Violation
+		kinds      map[string]int
 		events     map[string]int
 		excused    int
 		wrong      int           // verdicts on the living
@@ -76,6 +80,7 @@ type Tenure struct {
 	start   commit // the state as opened
 	commits []commit
 	acked   int // so many commits are acknowledged
+	blamed  int // so many of them have been found unsafe, and said to be so
 	safe    int // so many were safe from the loss of the node at some time
 	// forgotten is up to where commits were held by a journal that the fast store forgot, and
 	// by nothing since; forgot says when, at which step. Commits up to there may be lost
@@ -116,7 +121,7 @@ func NewLedger(now func() time.Duration, exact bool, s Settings) *Ledger {
 	l.mu.hosts = make(map[string]*hostEntry)
 	l.mu.ids = make(map[*Process]string)
 	l.mu.looks = make(map[lookKey][]look)
-	l.mu.events = make(map[string]int)
+	l.mu.events, l.mu.kinds = make(map[string]int), make(map[string]int)
 	return l
 }
 
@@ -135,7 +140,7 @@ func (l *Ledger) Violations() []Violation {
 }
 
 func (l *Ledger) violatedLocked(kind, format string, args ...any) {
-	if len(l.mu.violations) < maxViolations {
+	if l.mu.kinds[kind]++; l.mu.kinds[kind] <= maxOfKind && len(l.mu.violations) < maxViolations {
 		l.mu.violations = append(l.mu.violations, Violation{l.now(), kind, fmt.Sprintf(format, args...)})
 	}
 }
@@ -298,6 +303,18 @@ func (l *Ledger) Committed(t *Tenure, data doc.Value, revision uint64) {
 func (l *Ledger) Acknowledged(t *Tenure, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.ackLocked(t, n)
+}
+
+// Survives notes that the library says of the first n steps, which led to data, that they
+// survive the loss of their server: no less than an acknowledgement.
+func (l *Ledger) Survives(t *Tenure, n int, data doc.Value) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n < 1 || n > len(t.commits) || t.commits[n-1].data != fingerprint(data) {
+		l.violatedLocked("survives", "%s: session %s never was in the state that survives, it says: %.300s", t.page.key, t.id, data.String())
+		return
+	}
 	l.ackLocked(t, n)
 }
 

@@ -13,7 +13,8 @@ type Scenario struct {
 	Sound bool
 	// Few says that a run is long, and that a few seeds say enough.
 	Few bool
-	// Safe bounds, if set, how long a step may be in the memory of its server only.
+	// Safe bounds, if set, how long a step may be in the memory of its server only, also after
+	// the fast store has forgotten it.
 	Safe time.Duration
 	// Learn bounds, if set, how long a host may go on without hearing of a takeover.
 	Learn time.Duration
@@ -51,6 +52,7 @@ func Run(o Options) (Score, *World) {
 	o.Seed = seed
 	f.World = NewWorld(o.WorldOptions, f.Ledger)
 	f.Weather = weather
+	f.late = weather[Fast].Late > 0
 	f.Ledger.step = f.Steps
 	f.Ledger.say = func(format string, args ...any) { f.say(nil, format, args...) }
 
@@ -81,8 +83,8 @@ func (f *Fleet) conclude(s *Scenario, score *Score) {
 	if s.Sound && score.Wrong > 0 {
 		complain("wrong verdict", "a living host was judged dead, and no fault excuses it")
 	}
-	if s.Safe > 0 && score.Unsafe > s.Safe {
-		complain("not journaled", "a step was in the memory of its server only for "+score.Unsafe.String()+", at most "+s.Safe.String()+" expected")
+	if unsafe := max(score.Unsafe, score.Exposed); s.Safe > 0 && unsafe > s.Safe {
+		complain("not journaled", "a step was in the memory of its server only for "+unsafe.String()+", at most "+s.Safe.String()+" expected")
 	}
 	limit := s.Learn
 	if !f.Apart() {

@@ -54,12 +54,8 @@ func (f *Fleet) onceSealed(within time.Duration, do func(p *Process, key string)
 // holder who lives finds the seal, saves, and lets go.
 func sealedHolder(f *Fleet) {
 	f.onceSealed(0, func(p *Process, _ string) {
-		p.Pause()
 		f.Ledger.Met("pause")
-		f.schedule(f.now()+f.between(0, 20*time.Second), nil, p.hash, func() bool {
-			p.Resume()
-			return false
-		})
+		p.pauseFor(f.between(0, 20*time.Second))
 	})
 	_, v := f.robbed(f.Key(), 2)
 	v.AwaitOpen()

@@ -190,12 +190,17 @@ func (f *Fleet) pauseFor(s *Server, lasts time.Duration) {
 		if s.Gone() || s.paused {
 			return
 		}
-		s.Pause()
 		f.Ledger.Met("pause")
-		f.schedule(f.now()+lasts, nil, s.hash, func() bool {
-			s.Resume()
-			return false
-		})
+		s.Process.pauseFor(lasts)
+	})
+}
+
+// pauseFor pauses a process for a while.
+func (p *Process) pauseFor(lasts time.Duration) {
+	p.Pause()
+	p.w.schedule(p.w.now()+lasts, nil, p.hash, func() bool {
+		p.Resume()
+		return false
 	})
 }
 

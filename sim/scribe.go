@@ -98,16 +98,14 @@ func (s *scribe) writeLocked(p *Process, w store.Write) {
 	case strings.HasPrefix(w.Key, recordPrefix):
 		s.recordLocked(p, key, w.Value)
 	case strings.HasPrefix(w.Key, journalPrefix):
-		j := parseJournal(w.Value)
-		if j == nil {
+		switch j := parseJournal(w.Value); {
+		case j == nil:
 			s.sayLocked(p, "removes the journal of %s", key)
-			return
+		case j.SealedBy != "":
+			s.sayLocked(p, "seals the journal of %s: revisions %d to %d are kept", key, j.Base+1, j.Rev)
+		default:
+			s.sayLocked(p, "writes the journal of %s: revisions %d to %d", key, j.Base+1, j.Rev)
 		}
-		sealed := ""
-		if j.SealedBy != "" {
-			sealed = ", sealed"
-		}
-		s.sayLocked(p, "writes the journal of %s: revisions %d to %d%s", key, j.Base+1, j.Rev, sealed)
 	case strings.HasPrefix(w.Key, notePrefix):
 		holder, _, _ := strings.Cut(w.Key[len(notePrefix):], "/")
 		if w.Op == store.Delete {
@@ -186,11 +184,14 @@ func (s *scribe) meaning(before, next *recordForm) string {
 
 // Conflicted implements Watcher.
 func (s *scribe) Conflicted(p *Process, tx store.Tx) {
+	s.Ledger.Conflicted(p, tx)
 	for _, w := range tx {
 		key := w.Key[strings.LastIndexByte(w.Key, '/')+1:]
 		switch {
 		case strings.HasPrefix(w.Key, recordPrefix):
 			s.say(p, "is refused: %s has another version", key)
+		case strings.HasPrefix(w.Key, journalPrefix):
+			s.say(p, "is refused: the journal of %s has another version", key)
 		case strings.HasPrefix(w.Key, notePrefix):
 			s.say(p, "leaves a newer note about %s where it is", key)
 		}

@@ -110,13 +110,25 @@ func series(t *testing.T, env settings, o sim.Options) sim.Line {
 			t.Logf("the run:\n%s", strings.Join(world.Words(), "\n"))
 		}
 		if i%sampled == sampled/2 || env.only {
-			if again, _ := guarded(t, o); again.Hash != score.Hash && score.Tally.Twins == 0 {
-				t.Errorf("%s: run twice, the traces differ: %x and %x", reproduce(t, o), score.Hash, again.Hash)
+			if again, twin := guarded(t, o); again.Hash != score.Hash && score.Tally.Twins == 0 {
+				t.Errorf("%s: run twice, the traces differ: %x and %x%s", reproduce(t, o), score.Hash, again.Hash, fork(world.Words(), twin.Words()))
 			}
 		}
 		line.Score.Add(&score)
 	}
 	return line
+}
+
+// fork is where two runs in words part; nothing when they were not told in words.
+func fork(a, b []string) string {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			from := max(0, i-20)
+			return fmt.Sprintf("\n%s\n-- one:\n%s\n-- other:\n%s", strings.Join(a[from:i], "\n"),
+				strings.Join(a[i:min(i+8, len(a))], "\n"), strings.Join(b[i:min(i+8, len(b))], "\n"))
+		}
+	}
+	return ""
 }
 
 // guarded is play that names the seed of a run in which goroutines are stuck.
@@ -145,7 +157,10 @@ func report(t *testing.T, o sim.Options, score sim.Score) {
 
 // required is what a set of runs must have met, or it has proven little.
 func required() []string {
-	return []string{"takeover", "unknown outcome", "outbid", "lost", "fallback", "grant", "memory lost", "clock step", "pause", "poison", "foreign value"}
+	return []string{
+		"takeover", "unknown outcome", "outbid", "lost", "fallback", "grant", "memory lost", "clock step", "pause", "poison", "foreign value",
+		"opening append", "opened again", "seal", "seal refusal", "replay", "saved instead", "sealer crashed", "memory restored",
+	}
 }
 
 func TestSim(t *testing.T) {
