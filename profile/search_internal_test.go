@@ -81,3 +81,11 @@ func TestSearchFindsBrokenRules(t *testing.T) {
 		})
 	}
 }
+
+func TestSearchBig(t *testing.T) {
+	closes(t, bounds{nodes: 2, loads: 3, commits: 2, crashes: 1, faults: 1, forgets: 1, verdicts: 2, releases: 1})
+}
+
+func TestSearchBig3(t *testing.T) {
+	closes(t, bounds{nodes: 3, loads: 3, commits: 1, crashes: 1, faults: 1, forgets: 1, verdicts: 1})
+}

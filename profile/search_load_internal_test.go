@@ -288,7 +288,7 @@ func (w *world) open(i int, r recordCell) error {
 	}
 	n.load, n.session = modelLoad{}, s
 	if w.record.rec.token == s.token {
-		if missing := w.acked &^ s.data.mask; missing != 0 {
+		if missing := w.acked &^ (s.data.mask | w.exposed); missing != 0 {
 			return fmt.Errorf("a load without acknowledged commits %b", missing)
 		}
 		w.acked |= s.data.mask // somebody has seen them

@@ -261,7 +261,7 @@ type world struct {
 	made    uint8     // commits so far
 	claims  uint8     // which of them carry a claim
 	acked   uint8     // acknowledged, or shown by a load
-	exposed uint8     // of them, those whose only copy the fast store has forgotten
+	exposed uint8     // commits whose only copy the fast store has forgotten
 	from    modelData // what the session of the record's epoch has loaded
 	cur     uint8     // and its commits
 
@@ -421,9 +421,8 @@ func (w *world) putRecord(c *modelCall) error {
 	}
 	w.exposed &^= after.data.mask
 	if after.epoch != before.epoch || after.token != before.token {
-		if w.exposed != 0 { // the memory is lost, and now the holder too
+		if w.exposed&w.acked != 0 && before.token != 0 { // the memory is lost, and now the holder too
 			w.excused++
-			w.acked, w.exposed = w.acked&^w.exposed, 0
 		}
 	}
 	if after.epoch != before.epoch {
@@ -502,8 +501,11 @@ func (w *world) restore() {
 	w.old = journalCell{}
 }
 
+// replaceJournal exposes the commits whose only copy is gone, until a save stores them: their
+// holder may be told of them yet, and if it is lost too, so are they (S1).
 func (w *world) replaceJournal(j journalCell) {
+	before, _ := w.view()
 	w.jour = j
-	d, _ := w.view()
-	w.exposed |= w.acked &^ d.mask
+	after, _ := w.view()
+	w.exposed |= before.mask &^ after.mask
 }
