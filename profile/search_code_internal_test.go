@@ -20,6 +20,8 @@ type coder struct {
 	nver    uint8
 	order   [maxNodes]uint8
 	live    [256]bool
+
+	keepOrder bool // nodes keep their names
 }
 
 func (c *coder) num(p *uint8) {
@@ -342,6 +344,9 @@ func (c *coder) sortNodes(w *world) {
 			rank[i]++
 		}
 	}
+	if c.keepOrder {
+		rank = [maxNodes]uint64{}
+	}
 	slices.SortStableFunc(c.order[:n], func(a, b uint8) int {
 		switch {
 		case rank[a] > rank[b]:
@@ -455,6 +460,9 @@ func (c *coder) forgetTokens(w *world) {
 		c.live[n.load.seize.from.rec.token] = c.live[n.load.seize.from.rec.token] || n.load.seize.on
 		c.live[n.free.from.rec.token] = c.live[n.free.from.rec.token] || n.free.on
 		c.live[n.session.token], c.live[n.session.to.token] = true, true
+		if w.broken == tokenPerLoad { // it may come back
+			c.live[n.load.tokens[0]] = true
+		}
 	}
 	for k := range w.late {
 		c.live[w.late[k].rec.token] = true
@@ -477,7 +485,7 @@ func (c *coder) forgetNodeTokens(w *world, n *modelNode) {
 	}
 	kept := 0
 	for _, t := range l.tokens {
-		if c.live[t] || w.broken == tokenPerLoad && t != 0 {
+		if c.live[t] {
 			l.tokens[kept] = t
 			kept++
 		}

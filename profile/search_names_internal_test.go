@@ -163,3 +163,29 @@ func (n *names) state(w *world) string {
 	}
 	return b.String()
 }
+
+// tell goes along a path, as places in the lists of steps, and says what happens.
+func tell(w world, path []uint8, last *modelStep) string {
+	var (
+		text strings.Builder
+		n    = newNames()
+		enc  coder
+	)
+	renew := func() { // as the search did
+		b := enc.encode(&w, nil)
+		n.renamed(&enc, &w)
+		enc.decode(b, &w)
+	}
+	renew()
+	for _, at := range path {
+		step := w.steps(nil)[at]
+		text.WriteString("\n  " + n.step(&w, step))
+		_ = w.do(step)
+		renew()
+	}
+	if last != nil {
+		text.WriteString("\n  " + n.step(&w, *last))
+		_ = w.do(*last)
+	}
+	return text.String() + "\n  then " + n.state(&w)
+}

@@ -47,16 +47,60 @@ func (w *world) checkRest(began bounds) error {
 	return w.probe()
 }
 
+// settle lets everything happen that has to, in some fair order and with every fault
+// stopped, and checks what is left then.
+func (w *world) settle(began bounds) error {
+	nodes := w.left.nodes
+	w.left = bounds{nodes: nodes}
+	clear(w.late[:])
+	began.faults++ // whatever it was that stopped may have left something behind
+	done := false
+	err := w.fairly(func(steps []modelStep) bool {
+		done = w.quiet(steps)
+		return done
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("calming down: %w", err)
+	case !done:
+		return errors.New("nothing goes wrong any more, and it does not come to rest")
+	}
+	return w.checkRest(began)
+}
+
+// fairly makes steps in some fair order until it is enough, or it takes too long.
+func (w *world) fairly(enough func([]modelStep) bool) error {
+	var (
+		rng   = rand.New(rand.NewPCG(1, uint64(w.versions)))
+		steps []modelStep
+	)
+	for range 2000 {
+		steps = w.steps(steps[:0])
+		if enough(steps) || len(steps) == 0 {
+			return nil
+		}
+		if err := w.do(steps[rng.IntN(len(steps))]); err != nil {
+			return err
+		}
+		if w.tokens > maxModelName-10 || w.versions > 240 {
+			w.rename()
+		}
+	}
+	return nil
+}
+
+// rename gives what is left of the names that are numbers the lowest numbers again. Nodes
+// keep theirs.
+func (w *world) rename() {
+	var c coder
+	c.keepOrder = true
+	c.decode(c.encode(w, nil), w)
+}
+
 // probe lets one more load come, with every fault stopped, in some fair order: it must get
 // the profile.
 func (w *world) probe() error {
-	var (
-		p     = *w
-		rng   = rand.New(rand.NewPCG(1, uint64(w.made)))
-		steps []modelStep
-		enc   coder
-		buf   []byte
-	)
+	p := *w
 	at := p.prober()
 	if at < 0 {
 		return nil
@@ -64,31 +108,14 @@ func (w *world) probe() error {
 	p.left = bounds{nodes: w.left.nodes, loads: 1}
 	clear(p.late[:])
 	p.begin(at)
-	p.left.loads = 0
-	token := func() uint8 {
-		if s := &p.nodes[at].session; s.on {
-			return s.token
-		}
-		return 0
+	loaded := func([]modelStep) bool { return p.nodes[at].session.on }
+	if err := p.fairly(loaded); err != nil {
+		return fmt.Errorf("the next load: %w", err)
 	}
-	for range 2000 {
-		if token() != 0 {
-			return nil
-		}
-		steps = p.steps(steps[:0])
-		if len(steps) == 0 {
-			return errors.New("a load waits for ever")
-		}
-		if err := p.do(steps[rng.IntN(len(steps))]); err != nil {
-			return fmt.Errorf("probe: %w", err)
-		}
-		if p.tokens > maxModelName-10 || p.versions > 240 {
-			buf = enc.encode(&p, buf[:0])
-			at = int(enc.node[at+1]) - 1
-			enc.decode(buf, &p)
-		}
+	if !loaded(nil) {
+		return errors.New("the next load does not come to an end")
 	}
-	return errors.New("a load does not come to an end")
+	return nil
 }
 
 // prober is a node that may load: a living one without a session, or a new one in the place

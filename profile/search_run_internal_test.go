@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
-	"strings"
+	"slices"
 )
 
 // This file is the search itself: breadth first, so that what it finds is as short as can be.
@@ -94,6 +94,7 @@ type searcher struct {
 
 	depth   int // of the violation
 	excused int // losses of acknowledged commits that two faults together explain
+	cut     int // calls that were not kept for later because there were too many
 	rests   int // states in which nothing happens any more
 }
 
@@ -132,22 +133,33 @@ func (s *searcher) run(limit int) error {
 		}
 		dec.decode(b, &w)
 		steps = w.steps(steps[:0])
-		if w.quiet(steps) {
-			s.rests++
-			if err := w.checkRest(s.start.left); err != nil {
-				return s.violation(at, nil, fmt.Errorf("at rest: %w", err))
-			}
+		if err := s.pause(&w, at, steps); err != nil {
+			return s.violation(at, nil, err)
 		}
 		for k, step := range steps {
 			n = w
 			if err := n.do(step); err != nil {
 				return s.violation(at, &step, err)
 			}
-			s.excused += int(n.excused)
-			n.excused = 0
+			s.excused, s.cut = s.excused+int(n.excused), s.cut+int(n.cut)
+			n.excused, n.cut = 0, 0
 			s.visit(&n, origin{at, uint8(k)})
 		}
 	}
+}
+
+// pause checks a state in which nothing has to happen; and of the others one in many, when
+// all that has to happen has happened.
+func (s *searcher) pause(w *world, at uint32, steps []modelStep) error {
+	if w.quiet(steps) {
+		s.rests++
+		return w.checkRest(s.start.left)
+	}
+	if at%64 != 0 {
+		return nil
+	}
+	calm := *w
+	return calm.settle(s.start.left)
 }
 
 // violation is the path to a state, and what is wrong after one more step.
@@ -156,29 +168,10 @@ func (s *searcher) violation(at uint32, last *modelStep, wrong error) error {
 	for ; at != 0; at = s.origins[at].from {
 		path = append(path, s.origins[at].step)
 	}
+	slices.Reverse(path)
 	s.depth = len(path)
-	var (
-		text strings.Builder
-		w    = s.start
-		c    = newNames()
-		enc  coder
-	)
-	renew := func() { // as the search did, with the names that a person has read
-		b := enc.encode(&w, nil)
-		c.renamed(&enc, &w)
-		enc.decode(b, &w)
-	}
-	renew()
-	for i := len(path) - 1; i >= 0; i-- {
-		step := w.steps(nil)[path[i]]
-		text.WriteString("\n  " + c.step(&w, step))
-		_ = w.do(step)
-		renew()
-	}
 	if last != nil {
 		s.depth++
-		text.WriteString("\n  " + c.step(&w, *last))
-		_ = w.do(*last)
 	}
-	return fmt.Errorf("%w, after %d steps:%s\n  then %s", wrong, s.depth, text.String(), c.state(&w))
+	return fmt.Errorf("%w, after %d steps:%s", wrong, s.depth, tell(s.start, path, last))
 }

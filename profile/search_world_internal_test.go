@@ -25,10 +25,10 @@ import (
 
 const (
 	maxNodes     = 3
-	maxLate      = 8
+	maxLate      = 10
 	maxTokens    = 6
 	maxUnknown   = 4 // writes of one kind with an unknown outcome
-	maxDisowned  = 6
+	maxDisowned  = 10
 	maxModelName = 40 // tokens alive at once
 )
 
@@ -272,6 +272,7 @@ type world struct {
 	tokens, versions uint8
 	broken           mutant
 	excused          uint8
+	cut              uint8 // late calls that had no room: they are never applied
 }
 
 var modelTime = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
