@@ -177,7 +177,7 @@ func (c *coder) call(k *modelCall) {
 func (c *coder) bounds(b *bounds) {
 	for _, p := range [...]*uint8{
 		&b.nodes, &b.loads, &b.commits, &b.claims, &b.faults, &b.refusals, &b.crashes, &b.verdicts, &b.quits,
-		&b.releases, &b.forgets, &b.restores,
+		&b.releases, &b.forgets, &b.restores, &b.restarts,
 	} {
 		c.num(p)
 	}
@@ -271,6 +271,7 @@ func (c *coder) nodeState(n *modelNode) {
 			break
 		}
 		c.num((*uint8)(&d.kind))
+		c.flags(&d.seen)
 		if d.kind == disownedClaim {
 			c.version(&d.ref)
 		} else {
@@ -280,8 +281,8 @@ func (c *coder) nodeState(n *modelNode) {
 	if n.disowned[0].token != 0 {
 		c.version(&n.lookedAt)
 	}
-	for l := range n.waiters {
-		c.call(&n.waiters[l])
+	for l := range n.calls {
+		c.call(&n.calls[l])
 	}
 	c.seizure(&n.free)
 }
@@ -384,9 +385,9 @@ func (n *modelNode) rank() uint64 {
 	add(n.session.base, 3)
 	add(n.session.epoch, 4)
 	add(uint8(n.session.jstate), 2)
-	for l := range n.waiters {
-		add(uint8(n.waiters[l].op), 3)
-		add(uint8(n.waiters[l].state), 2)
+	for l := range n.calls {
+		add(uint8(n.calls[l].op), 3)
+		add(uint8(n.calls[l].state), 2)
 	}
 	return r << 1
 }
@@ -421,8 +422,8 @@ func (w *world) mayComeToApply(c *modelCall) bool {
 		return o.state == callSent && o.op.put() && (o.op != opPutRecord) == journal && o.version == c.cond
 	}
 	for i := range w.nodes {
-		for l := range w.nodes[i].waiters {
-			if makes(&w.nodes[i].waiters[l]) {
+		for l := range w.nodes[i].calls {
+			if makes(&w.nodes[i].calls[l]) {
 				return true
 			}
 		}
@@ -453,8 +454,8 @@ func (c *coder) forgetTokens(w *world) {
 	c.live[w.record.rec.token] = true
 	for i := range w.nodes {
 		n := &w.nodes[i]
-		for l := range n.waiters {
-			c.live[n.waiters[l].rec.token] = true
+		for l := range n.calls {
+			c.live[n.calls[l].rec.token] = true
 		}
 		c.live[n.load.last.rec.token] = c.live[n.load.last.rec.token] || n.load.held
 		c.live[n.load.seize.from.rec.token] = c.live[n.load.seize.from.rec.token] || n.load.seize.on
@@ -513,6 +514,7 @@ func (c *coder) forgetNodeTokens(w *world, n *modelNode) {
 			if d.kind == disownedAsk && !c.live[d.ref] {
 				d.ref = 0
 			}
+			d.seen = d.seen && n.calls[laneFree].op == opGetRecord
 			n.disowned[kept] = d
 			kept++
 		}

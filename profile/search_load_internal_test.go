@@ -11,20 +11,20 @@ import (
 
 // This file is the loads of the search: load.go, seize.go and disown.go, with the real rules.
 
-func (w *world) send(i int, l waiter, c modelCall) {
+func (w *world) send(i int, l modelLane, c modelCall) {
 	c.state = callSent
 	if c.op == opPutRecord || c.op == opPutJournal {
 		c.version = w.newVersion()
 	}
-	w.nodes[i].waiters[l] = c
+	w.nodes[i].calls[l] = c
 }
 
-func (w *world) get(i int, l waiter, op callOp) { w.send(i, l, modelCall{op: op}) }
+func (w *world) get(i int, l modelLane, op callOp) { w.send(i, l, modelCall{op: op}) }
 
 // getNow is a get that nothing made necessary: it might as well be sent when it is applied.
-func (w *world) getNow(i int, l waiter, op callOp) error {
+func (w *world) getNow(i int, l modelLane, op callOp) error {
 	w.get(i, l, op)
-	c := &w.nodes[i].waiters[l]
+	c := &w.nodes[i].calls[l]
 	c.state = callApplied
 	return w.apply(c)
 }
@@ -41,9 +41,9 @@ func (w *world) putLate(c modelCall) {
 }
 
 // abandon is the end of whoever waits for a call: a put may still be applied.
-func (w *world) abandon(i int, l waiter) {
-	c := w.nodes[i].waiters[l]
-	w.nodes[i].waiters[l] = modelCall{}
+func (w *world) abandon(i int, l modelLane) {
+	c := w.nodes[i].calls[l]
+	w.nodes[i].calls[l] = modelCall{}
 	if c.state == callSent && c.op.put() {
 		w.putLate(c)
 	}
@@ -159,7 +159,7 @@ func (w *world) putClaim(i int, rec record, cond, seal uint8) {
 	w.send(i, laneLoad, modelCall{op: opPutRecord, cond: cond, rec: compactRecord(&rec)})
 }
 
-func (w *world) seizureOf(i int, l waiter) *modelSeizure {
+func (w *world) seizureOf(i int, l modelLane) *modelSeizure {
 	if l == laneLoad {
 		return &w.nodes[i].load.seize
 	}
@@ -167,7 +167,7 @@ func (w *world) seizureOf(i int, l waiter) *modelSeizure {
 }
 
 // seizeFrom begins a takeover of what was read: the journal is read after the record (T2).
-func (w *world) seizeFrom(i int, l waiter, from recordCell) error {
+func (w *world) seizeFrom(i int, l modelLane, from recordCell) error {
 	z := w.seizureOf(i, l)
 	z.on, z.from = true, from
 	w.nodes[i].load.held = w.nodes[i].load.held && l != laneLoad
@@ -179,7 +179,7 @@ func (w *world) seizeFrom(i int, l waiter, from recordCell) error {
 }
 
 // startOver is a seizure that begins again at the record.
-func (w *world) startOver(i int, l waiter) {
+func (w *world) startOver(i int, l modelLane) {
 	w.seizureOf(i, l).on = false
 	if l == laneLoad {
 		w.get(i, l, opGetRecord)
@@ -189,7 +189,7 @@ func (w *world) startOver(i int, l waiter) {
 }
 
 // seizing is seizure.seal.
-func (w *world) seizing(i int, l waiter, z *modelSeizure, c *modelCall) error {
+func (w *world) seizing(i int, l modelLane, z *modelSeizure, c *modelCall) error {
 	if c.op == opPutJournal {
 		switch {
 		case c.err == errNone:
@@ -239,7 +239,7 @@ func (w *world) confirmed(z *modelSeizure, journal uint8) bool {
 }
 
 // replay is seizure.replay.
-func (w *world) replay(i int, l waiter, z *modelSeizure, j journalCell) error {
+func (w *world) replay(i int, l modelLane, z *modelSeizure, j journalCell) error {
 	step := replayStepOf(z.from.rec.full(), j.jour.full(), w.confirmed(z, j.version), 1)
 	if w.broken == noFilter && step == replayNothing || w.broken == noEpoch {
 		step = replayApply
@@ -260,7 +260,7 @@ func (w *world) replay(i int, l waiter, z *modelSeizure, j journalCell) error {
 }
 
 // seized sends the claim that replays (T4), or frees the record.
-func (w *world) seized(i int, l waiter, rec modelRecord, seal uint8) error {
+func (w *world) seized(i int, l modelLane, rec modelRecord, seal uint8) error {
 	z := w.seizureOf(i, l)
 	cond := z.from.version
 	z.on = false
@@ -299,7 +299,7 @@ func (w *world) open(i int, r recordCell) error {
 // giveUp is load.giveUp: a claim under way is taken for unknown.
 func (w *world) giveUp(i int) {
 	n := &w.nodes[i]
-	if c := &n.waiters[laneLoad]; c.op == opPutRecord {
+	if c := &n.calls[laneLoad]; c.op == opPutRecord {
 		w.unknownClaim(i, c)
 	}
 	w.abandon(i, laneLoad)
@@ -309,10 +309,10 @@ func (w *world) giveUp(i int) {
 		return
 	}
 	for _, c := range l.claims {
-		w.disown(i, modelDisowned{c.token, disownedClaim, c.cond})
+		w.disown(i, modelDisowned{token: c.token, kind: disownedClaim, ref: c.cond})
 	}
 	for _, a := range l.asks {
-		w.disown(i, modelDisowned{a.token, disownedAsk, a.target})
+		w.disown(i, modelDisowned{token: a.token, kind: disownedAsk, ref: a.target})
 	}
 }
 
@@ -359,6 +359,9 @@ func (w *world) knows(i int, token uint8) bool {
 func (w *world) look(i int) error {
 	n := &w.nodes[i]
 	n.looked, n.lookedAt = true, w.record.version
+	for k := range n.disowned {
+		n.disowned[k].seen = n.disowned[k].token != 0
+	}
 	return w.getNow(i, laneFree, opGetRecord)
 }
 
@@ -382,12 +385,14 @@ func (w *world) answerFree(i int, c *modelCall) error {
 		if d.token == 0 {
 			continue
 		}
-		switch disownStepOf(d.full(), r, modelTime) {
-		case disownForget:
-			continue
-		case disownFree:
-			free = true
-		case disownKeep:
+		if d.seen {
+			switch disownStepOf(d.full(), r, modelTime) {
+			case disownForget:
+				continue
+			case disownFree:
+				free = true
+			case disownKeep:
+			}
 		}
 		n.disowned[kept] = d
 		kept++

@@ -106,7 +106,7 @@ func (n *names) step(w *world, s modelStep) string {
 		stepTurn: "refused",
 	}[s.kind]
 	if ok {
-		c := &w.nodes[s.node].waiters[s.waiter]
+		c := &w.nodes[s.node].calls[s.lane]
 		result := ""
 		if c.err == errClash {
 			result = " (conflict)"
@@ -124,7 +124,7 @@ func (n *names) step(w *world, s modelStep) string {
 	return who + ": " + map[stepKind]string{
 		stepCrash: "crashes", stepBegin: "loads", stepQuit: "gives up", stepAsk: "asks", stepPoll: "polls",
 		stepTake: "takes over", stepOutbid: "is outbid", stepLook: "looks after its disowned tokens",
-		stepTold: "is asked for a token that it does not know", stepCommit: "commits", stepCommitClaim: "commits with a claim",
+		stepRestart: "is another node", stepTold: "is asked for a token that it does not know", stepCommit: "commits", stepCommitClaim: "commits with a claim",
 		stepAsked: "reads the ask", stepRelease: "releases", stepSave: "sends a save", stepVerify: "verifies", stepAppend: "sends an append",
 	}[s.kind]
 }
@@ -150,8 +150,8 @@ func (n *names) state(w *world) string {
 			fmt.Fprintf(&b, " session %s at %s, base %d, revision %d, leaving %v, frozen %v, journal state %d at %s through %d",
 				n.tokenName(s.token), n.versionName(s.version), s.base, s.revision, s.leaving, s.frozen, s.jstate, n.versionName(s.jversion), s.jrev)
 		}
-		for l := range x.waiters {
-			if c := &x.waiters[l]; c.op != opNone {
+		for l := range x.calls {
+			if c := &x.calls[l]; c.op != opNone {
 				fmt.Fprintf(&b, " [%s]", n.call(c))
 			}
 		}

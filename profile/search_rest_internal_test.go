@@ -14,7 +14,7 @@ import (
 func (w *world) quiet(steps []modelStep) bool {
 	for _, s := range steps {
 		switch s.kind {
-		case stepLate, stepCrash, stepBegin, stepQuit, stepCommit, stepCommitClaim, stepRelease, stepForget, stepRestore:
+		case stepLate, stepCrash, stepBegin, stepQuit, stepCommit, stepCommitClaim, stepRelease, stepForget, stepRestore, stepRestart:
 		case stepTake:
 			l := &w.nodes[s.node].load
 			if w.nodes[l.last.rec.node-1].crashed || l.verdict == l.last.rec.token {
@@ -127,7 +127,7 @@ func (w *world) prober() int {
 		}
 	}
 	for i := range int(w.left.nodes) {
-		if w.nodes[i].crashed && (w.record.rec.token == 0 || int(w.record.rec.node) != i+1) {
+		if w.nodes[i].crashed && !w.named(i) {
 			w.nodes[i] = modelNode{}
 			return i
 		}

@@ -141,7 +141,7 @@ func (w *world) save(i int, final bool) {
 	w.send(i, laneSave, modelCall{
 		op: opPutRecord, cond: s.version, rec: compactRecord(&rec), claims: s.between(s.base, s.revision).mask & w.claims,
 	})
-	s.sent, s.sentRev = w.nodes[i].waiters[laneSave].version, s.revision
+	s.sent, s.sentRev = w.nodes[i].calls[laneSave].version, s.revision
 }
 
 // answerSave is Session.write and verify.
@@ -208,7 +208,9 @@ func (w *world) saveStep(i int, next saveStep) error {
 }
 
 // idle is a session without a save under way.
-func (s *modelSession) idle() { s.sent, s.sentRev, s.opened, s.final, s.verifying = 0, 0, 0, false, false }
+func (s *modelSession) idle() {
+	s.sent, s.sentRev, s.opened, s.final, s.verifying = 0, 0, 0, false, false
+}
 
 // landed takes in a save that is stored, and with it the opening append that it took along.
 func (w *world) landed(i int) {
@@ -225,10 +227,10 @@ func (w *world) landed(i int) {
 		s.idle()
 		return
 	}
-	n.bury, n.burying = s.jversion, n.waiters[laneAppend].op == opPutJournal
+	n.bury, n.burying = s.jversion, n.calls[laneAppend].op == opPutJournal
 	*s = modelSession{}
 	if !n.burying {
-		n.waiters[laneAppend] = modelCall{} // a reading is of no use any more
+		n.calls[laneAppend] = modelCall{} // a reading is of no use any more
 		w.buried(i)
 	}
 }

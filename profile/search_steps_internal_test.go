@@ -33,13 +33,14 @@ const (
 	stepAppend
 	stepForget
 	stepRestore
+	stepRestart
 )
 
-// modelStep is one step: what, on which node or call, in which waiter.
+// modelStep is one step: what, on which node or call, in which lane.
 type modelStep struct {
 	kind stepKind
 	node uint8
-	waiter waiter
+	lane modelLane
 }
 
 // steps appends all that may happen next to out. It depends on the state alone, so that a
@@ -48,9 +49,12 @@ func (w *world) steps(out []modelStep) []modelStep {
 	for i := range int(w.left.nodes) {
 		n := &w.nodes[i]
 		if n.crashed {
+			if w.left.restarts > 0 && !w.named(i) {
+				out = append(out, modelStep{kind: stepRestart, node: uint8(i)})
+			}
 			continue
 		}
-		for l := range waiters {
+		for l := range modelLanes {
 			out = w.callSteps(i, l, out)
 		}
 		out = w.nodeSteps(i, out)
@@ -87,8 +91,8 @@ func (w *world) mayApply(c *modelCall) bool {
 	return false
 }
 
-func (w *world) callSteps(i int, l waiter, out []modelStep) []modelStep {
-	c := &w.nodes[i].waiters[l]
+func (w *world) callSteps(i int, l modelLane, out []modelStep) []modelStep {
+	c := &w.nodes[i].calls[l]
 	at := func(k stepKind) modelStep { return modelStep{k, uint8(i), l} }
 	switch {
 	case c.op == opNone:
@@ -126,7 +130,7 @@ func (w *world) nodeSteps(i int, out []modelStep) []modelStep {
 	if l.held {
 		out = w.waitSteps(i, out)
 	}
-	if !alone && n.waiters[laneFree].op == opNone && (!n.looked || n.lookedAt != w.record.version) {
+	if !alone && n.calls[laneFree].op == opNone && (!n.looked || n.lookedAt != w.record.version) {
 		out = append(out, at(stepLook))
 	}
 	if a := &w.ask; a.token != 0 && w.record.rec.token == a.target && int(w.record.rec.node) == i+1 && !w.knows(i, a.target) {
@@ -191,7 +195,7 @@ func (w *world) sessionSteps(i int, out []modelStep) []modelStep {
 	if w.left.releases > 0 && !s.leaving {
 		out = append(out, at(stepRelease))
 	}
-	if n.waiters[laneSave].op == opNone {
+	if n.calls[laneSave].op == opNone {
 		switch {
 		case s.suspect:
 			out = append(out, at(stepVerify))
@@ -201,7 +205,7 @@ func (w *world) sessionSteps(i int, out []modelStep) []modelStep {
 			out = append(out, at(stepVerify)) // it is told that it was taken
 		}
 	}
-	if n.waiters[laneAppend].op == opNone && !s.suspect && w.startAppend(i) == appendSend {
+	if n.calls[laneAppend].op == opNone && !s.suspect && w.startAppend(i) == appendSend {
 		out = append(out, at(stepAppend))
 	}
 	return out
@@ -261,6 +265,9 @@ func (w *world) do(s modelStep) error {
 		w.forget()
 	case stepRestore:
 		w.restore()
+	case stepRestart:
+		w.left.restarts--
+		*n = modelNode{}
 	default:
 		err = fmt.Errorf("no such step: %+v", s)
 	}
@@ -271,7 +278,7 @@ func (w *world) do(s modelStep) error {
 }
 
 func (w *world) doCall(i int, s modelStep) error {
-	c := &w.nodes[i].waiters[s.waiter]
+	c := &w.nodes[i].calls[s.lane]
 	switch s.kind {
 	case stepApply:
 		c.state = callApplied
@@ -290,7 +297,7 @@ func (w *world) doCall(i int, s modelStep) error {
 	}
 	done := *c
 	*c = modelCall{}
-	switch s.waiter {
+	switch s.lane {
 	case laneLoad:
 		return w.answerLoad(i, &done)
 	case laneSave:
@@ -304,10 +311,37 @@ func (w *world) doCall(i int, s modelStep) error {
 
 func (w *world) crash(i int) {
 	w.left.crashes--
-	for l := range waiters {
+	for l := range modelLanes {
 		w.abandon(i, l)
 	}
 	w.nodes[i] = modelNode{crashed: true}
+}
+
+// named tells that a record, stored or read or on its way, names the node: what comes in its
+// place has another name.
+func (w *world) named(i int) bool {
+	is := func(r *modelRecord) bool { return r.token != 0 && int(r.node) == i+1 }
+	if is(&w.record.rec) || int(w.ask.node) == i+1 {
+		return true
+	}
+	for k := range w.late {
+		if is(&w.late[k].rec) {
+			return true
+		}
+	}
+	for k := range w.nodes {
+		n := &w.nodes[k]
+		if is(&n.load.last.rec) && n.load.held || is(&n.load.seize.from.rec) || is(&n.free.from.rec) ||
+			is(&n.session.rec) || int(n.session.to.node) == i+1 {
+			return true
+		}
+		for l := range n.calls {
+			if is(&n.calls[l].rec) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // leaveAsk leaves the note, again if it is gone.

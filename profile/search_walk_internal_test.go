@@ -16,8 +16,8 @@ const walkSteps = 600
 func walkBounds(rng *rand.Rand) bounds {
 	up := func(n int) uint8 { return uint8(rng.IntN(n + 1)) }
 	b := bounds{
-		nodes: 2 + up(1), loads: 3 + up(3), commits: 1 + up(2), claims: up(1), faults: up(3), refusals: up(2), crashes: up(2),
-		quits: up(2), releases: up(3), forgets: up(2), verdicts: up(3),
+		nodes: 2 + up(1), loads: 3 + up(5), commits: 3 + up(4), claims: up(2), faults: up(3), refusals: up(2), crashes: up(2),
+		quits: up(2), releases: up(3), forgets: up(2), verdicts: up(3), restarts: up(2),
 	}
 	if rng.IntN(4) == 0 {
 		b.verdicts, b.restores = 0, 1+up(1)
@@ -35,6 +35,7 @@ func walk(seed uint64, broken mutant) (steps int, excused int, err error) {
 		buf  []byte
 		path []uint8
 		list []modelStep
+		mood = walkMood(rng)
 	)
 	fail := func(last *modelStep, wrong error) error {
 		return fmt.Errorf("walk %d of %+v: %w, after %d steps:%s", seed, start.left, wrong, len(path), tell(start, path, last))
@@ -52,7 +53,7 @@ func walk(seed uint64, broken mutant) (steps int, excused int, err error) {
 			break
 		}
 		at := rng.IntN(len(list))
-		if rare(list[at].kind) && rng.IntN(3) > 0 { // what goes wrong is spread over the walk
+		for rng.IntN(mood[list[at].kind]) > 0 {
 			at = rng.IntN(len(list))
 		}
 		if err := w.do(list[at]); err != nil {
@@ -68,9 +69,24 @@ func walk(seed uint64, broken mutant) (steps int, excused int, err error) {
 	return len(path), excused, nil
 }
 
+// walkMood is how reluctantly a walk makes each kind of step. Every walk has likings of its
+// own, so that some sync and never save, some are slow to answer, and so on; what there is
+// little of comes seldom, so that it does not all come at the beginning.
+func walkMood(rng *rand.Rand) (mood [stepRestart + 1]int) {
+	for k := range mood {
+		mood[k] = 1 << rng.IntN(4)
+		if rare(stepKind(k)) {
+			mood[k] = 8 << rng.IntN(5)
+		}
+	}
+	return mood
+}
+
+// rare are the steps of which there are few.
 func rare(k stepKind) bool {
 	switch k {
-	case stepLose, stepMute, stepTurn, stepCrash, stepQuit, stepTake, stepRelease, stepForget, stepRestore, stepLate, stepSave:
+	case stepLose, stepMute, stepTurn, stepCrash, stepQuit, stepTake, stepRelease, stepForget, stepRestore, stepRestart,
+		stepLate, stepBegin, stepCommit, stepCommitClaim:
 		return true
 	default:
 		return false

@@ -46,6 +46,7 @@ type bounds struct {
 	releases uint8
 	forgets  uint8 // the fast store loses its memory
 	restores uint8 // the fast store goes back to the value before the last one
+	restarts uint8 // nodes that come in the place of crashed ones
 }
 
 // The names of tokens, nodes and versions in the model are small numbers; 0 is none. Nodes
@@ -169,15 +170,15 @@ func (c *modelCall) journalReading() journalReading {
 	return journalReading{version: store.Version(c.version), journal: c.jour.full()}
 }
 
-// waiter tells who on a node waits for a call.
-type waiter uint8
+// modelLane tells who on a node waits for a call.
+type modelLane uint8
 
 const (
-	laneLoad waiter = iota
+	laneLoad modelLane = iota
 	laneSave
 	laneAppend
 	laneFree
-	waiters
+	modelLanes
 )
 
 type modelAsk struct{ token, node, target uint8 }
@@ -234,6 +235,7 @@ type modelDisowned struct {
 	token uint8
 	kind  disownedKind
 	ref   uint8 // version of the claim's condition, or token of the session that was asked
+	seen  bool  // the look under way was sent for it too
 }
 
 type modelNode struct {
@@ -246,7 +248,7 @@ type modelNode struct {
 	session  modelSession
 	disowned [maxDisowned]modelDisowned
 	free     modelSeizure
-	waiters    [waiters]modelCall
+	calls    [modelLanes]modelCall
 }
 
 // world is one state.
@@ -300,8 +302,8 @@ func makeModelTables() *tables {
 			t.tenures[i][n] = &tenure{token: t.tokens[i], node: t.nodes[n], since: modelTime, beating: true}
 		}
 	}
-	for mask := range 64 {
-		for last := range 8 {
+	for mask := range 256 {
+		for last := range 9 {
 			d := modelData{uint8(mask), uint8(last)}
 			t.digests[d] = d.value().Digest()
 		}
