@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"errors"
 	"fmt"
 )
 
@@ -274,7 +275,20 @@ func (w *world) do(s modelStep) error {
 	if err != nil {
 		return err
 	}
+	if n.session.on && w.stuck(i) {
+		return errors.New("a Sync would have to wait for the next save, although the journal could be written")
+	}
 	return w.check()
+}
+
+// stuck tells that a session has something to append, and does not.
+func (w *world) stuck(i int) bool {
+	n := &w.nodes[i]
+	s := &n.session
+	rev := w.journaled(s)
+	return rev > s.base && n.calls[laneAppend].op == opNone && !s.frozen && !s.suspect &&
+		s.jstate != journalOpening && s.jstate != journalBarred &&
+		!s.journalHold().synced(uint64(s.base), uint64(rev)) && w.startAppend(i) != appendSend
 }
 
 func (w *world) doCall(i int, s modelStep) error {

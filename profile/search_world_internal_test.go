@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"strings"
 	"time"
 
 	"github.com/shoalworks/shoal/doc"
@@ -47,6 +48,24 @@ type bounds struct {
 	forgets  uint8 // the fast store loses its memory
 	restores uint8 // the fast store goes back to the value before the last one
 	restarts uint8 // nodes that come in the place of crashed ones
+}
+
+// String names what is not 0, as the name of a test.
+func (b bounds) String() string {
+	var out strings.Builder
+	for _, x := range [...]struct {
+		name string
+		n    uint8
+	}{
+		{"nodes", b.nodes}, {"loads", b.loads}, {"commits", b.commits}, {"claims", b.claims}, {"faults", b.faults},
+		{"refusals", b.refusals}, {"crashes", b.crashes}, {"verdicts", b.verdicts}, {"quits", b.quits}, {"releases", b.releases},
+		{"forgets", b.forgets}, {"restores", b.restores}, {"restarts", b.restarts},
+	} {
+		if x.n > 0 {
+			fmt.Fprintf(&out, "%d_%s,", x.n, x.name)
+		}
+	}
+	return strings.TrimSuffix(out.String(), ",")
 }
 
 // The names of tokens, nodes and versions in the model are small numbers; 0 is none. Nodes
