@@ -11,9 +11,21 @@ import (
 	"github.com/shoalworks/shoal/store"
 )
 
-// journalHoldAt is the hold of the session "mine" in epoch 3.
+// journalHoldAt is the hold of the session "mine" in epoch 3; when it is opening, by the very
+// version at which it stands.
 func journalHoldAt(state journalState, version store.Version, rev uint64, sent ...store.Version) journalHold {
-	return journalHold{token: "mine", epoch: 3, state: state, version: version, rev: rev, sent: sent}
+	h := journalHold{token: "mine", epoch: 3, state: state, version: version, rev: rev, sent: sent}
+	if state == journalOpening {
+		h.opening = version
+	}
+	return h
+}
+
+// openingBy is a hold whose opening append had another version than what stands there now.
+func openingBy(opening, version store.Version, rev uint64, sent ...store.Version) journalHold {
+	h := journalHoldAt(journalOpening, version, rev, sent...)
+	h.opening = opening
+	return h
 }
 
 // stands is a reading of a journal of the session "mine" in epoch 3, changed.
@@ -42,7 +54,8 @@ func TestAppendAnswered(t *testing.T) {
 		"open, done, nothing newer in it": {open, appended{20, 5}, nil, journalHoldAt(journalOpen, 20, 6), appendDone},
 		"open, done after a lost answer":  {journalHoldAt(journalOpen, 10, 6, 15), a, nil, journalHoldAt(journalOpen, 20, 8), appendDone},
 		"closed, done: it opens":          {closed, a, nil, journalHoldAt(journalOpening, 20, 8), appendSave},
-		"opening, done: it opens anew":    {opening, a, nil, journalHoldAt(journalOpening, 20, 8), appendSave},
+		"opening, done: still opening":    {opening, a, nil, openingBy(10, 20, 8), appendDone},
+		"opening, unknown":                {opening, a, store.ErrUnknown, openingBy(10, 10, 6, 20), appendReadBack},
 		"unavailable":                     {open, a, store.ErrUnavailable, open, appendRefused},
 		"too large":                       {open, a, store.ErrTooLarge, open, appendRefused},
 		"conflict":                        {open, a, conflict, open, appendReadBack},
@@ -92,6 +105,8 @@ func TestAppendReadBack(t *testing.T) {
 		"open, older than known":        {open, stands(9, same), journalHoldAt(journalClosed, 9, 0), appendAgain},
 		"open, unsure, older than all":  {unsure, stands(9, same), journalHoldAt(journalClosed, 9, 0), appendAgain},
 		"opening, where it was":         {opening, stands(10, same), opening, appendAgain},
+		"opening, one sent since":       {openingBy(10, 10, 6, 20), stands(20, same), openingBy(10, 20, 7), appendDone},
+		"opening, none of them applied": {openingBy(9, 10, 6, 20), stands(10, same), openingBy(9, 10, 6, 20), appendAgain},
 		"opening, older":                {opening, stands(9, same), journalHoldAt(journalClosed, 9, 0), appendAgain},
 		"closed, the opening one":       {journalHoldAt(journalClosed, 10, 0, 20), stands(20, same), journalHoldAt(journalOpening, 20, 7), appendSave},
 		"closed, mine from before":      {closed, stands(10, same), journalHoldAt(journalClosed, 10, 0), appendAgain},
@@ -133,6 +148,8 @@ func TestChained(t *testing.T) {
 		"a save for an opening one before":  {journalHoldAt(journalOpening, 10, 6), 9, journalHoldAt(journalOpening, 10, 6)},
 		"closed again since":                {journalHoldAt(journalClosed, 10, 0), 10, journalHoldAt(journalClosed, 10, 0)},
 		"closed, nothing there":             {journalHoldAt(journalClosed, 0, 0), 0, journalHoldAt(journalClosed, 0, 0)},
+		"appended to since":                 {openingBy(10, 12, 7), 10, journalHoldAt(journalOpen, 12, 7)},
+		"a save for what was appended":      {openingBy(10, 12, 7), 12, openingBy(10, 12, 7)},
 		"open already":                      {journalHoldAt(journalOpen, 10, 6), 0, journalHoldAt(journalOpen, 10, 6)},
 		"barred meanwhile":                  {journalHoldAt(journalBarred, 10, 6), 10, journalHoldAt(journalBarred, 10, 6)},
 		"open, unknown outcomes are kept":   {journalHoldAt(journalOpen, 10, 6, 15), 0, journalHoldAt(journalOpen, 10, 6, 15)},
@@ -153,6 +170,9 @@ func TestOpened(t *testing.T) {
 		if got := journalHoldAt(state, 10, 6).opened(); got != want {
 			t.Errorf("state %d: a save takes %v along, want %v", state, got, want)
 		}
+	}
+	if got := openingBy(10, 12, 7).opened(); got != 10 {
+		t.Errorf("a save takes %v along, want the opening append's version", got)
 	}
 }
 
@@ -175,6 +195,9 @@ func TestAppendStart(t *testing.T) {
 		"all of it saved, and more":    {closed, with(func(f *appendFacts) { f.base = 8 }), appendNothing},
 		"all of it journaled":          {open, with(func(f *appendFacts) { f.revision = 6 }), appendNothing},
 		"opening":                      {journalHoldAt(journalOpening, 10, 6), small, appendNothing},
+		"opening, saves do not land":   {journalHoldAt(journalOpening, 10, 6), with(func(f *appendFacts) { f.refused = true }), appendSend},
+		"open, saves do not land":      {open, with(func(f *appendFacts) { f.refused = true }), appendSend},
+		"opening, all of it there":     {journalHoldAt(journalOpening, 10, 7), with(func(f *appendFacts) { f.refused = true }), appendNothing},
 		"a final save is under way":    {open, with(func(f *appendFacts) { f.frozen = true }), appendNothing},
 		"too large":                    {open, with(func(f *appendFacts) { f.size = 11 }), appendOver},
 		"too large, nothing newer":     {open, with(func(f *appendFacts) { f.size, f.revision = 11, 5 }), appendNothing},

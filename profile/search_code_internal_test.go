@@ -236,7 +236,7 @@ func (c *coder) session(s *modelSession) {
 	if !c.on(&s.on) {
 		return
 	}
-	c.flags(&s.frozen, &s.leaving, &s.suspect, &s.verifying, &s.final, &s.empties)
+	c.flags(&s.frozen, &s.leaving, &s.suspect, &s.verifying, &s.final, &s.empties, &s.fails)
 	c.token(&s.token)
 	c.num(&s.epoch)
 	c.version(&s.version)
@@ -252,6 +252,7 @@ func (c *coder) session(s *modelSession) {
 	c.version(&s.opened)
 	c.num((*uint8)(&s.jstate))
 	c.version(&s.jversion)
+	c.version(&s.jopening)
 	c.versions(s.jsent[:])
 	c.num(&s.jrev)
 }
@@ -262,6 +263,7 @@ func (c *coder) nodeState(n *modelNode) {
 		return
 	}
 	c.version(&n.bury)
+	c.token(&n.strays)
 	c.load(&n.load)
 	c.session(&n.session)
 	for i := range n.disowned {
@@ -431,6 +433,19 @@ func (w *world) mayComeToApply(c *modelCall) bool {
 	return slices.ContainsFunc(w.late[:], func(o modelCall) bool { return makes(&o) })
 }
 
+// mayBring tells that a journal of the session may come to stand in the store.
+func (w *world) mayBring(token uint8) bool {
+	is := func(c *modelCall) bool { return c.op == opPutJournal && c.state == callSent && c.jour.token == token }
+	for i := range w.nodes {
+		for l := range w.nodes[i].calls {
+			if is(&w.nodes[i].calls[l]) {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(w.late[:], func(c modelCall) bool { return is(&c) })
+}
+
 // sortLate orders the late calls by what is known of them so far.
 func (c *coder) sortLate(w *world) {
 	key := func(k *modelCall) uint64 {
@@ -481,6 +496,9 @@ func (c *coder) forgetTokens(w *world) {
 
 func (c *coder) forgetNodeTokens(w *world, n *modelNode) {
 	l := &n.load
+	if !n.burying && n.strays != w.jour.jour.token && !w.mayBring(n.strays) {
+		n.strays = 0
+	}
 	if !c.live[l.verdict] {
 		l.verdict = 0
 	}

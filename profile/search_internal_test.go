@@ -30,6 +30,8 @@ func TestSearch(t *testing.T) {
 		{nodes: 2, loads: 2, commits: 1, forgets: 1, verdicts: 1, faults: 1},            // between seal and claim
 		{nodes: 2, loads: 2, commits: 2, claims: 1, crashes: 1, faults: 1},              // claims
 		{nodes: 2, loads: 2, commits: 2, restores: 1, crashes: 1, faults: 1},            // an older journal comes back
+		{nodes: 2, loads: 2, commits: 2, refusals: 1, verdicts: 1, forgets: 1},          // journaling while saves are refused
+		{nodes: 2, loads: 2, commits: 3, refusals: 1, crashes: 1},                       // and a crash then
 		{nodes: 2, loads: 3, commits: 2, releases: 2, crashes: 1},                       // release with deletion
 		{nodes: 3, loads: 3, commits: 1, crashes: 1, verdicts: 1},                       // two takers
 	} {

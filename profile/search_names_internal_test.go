@@ -124,7 +124,7 @@ func (n *names) step(w *world, s modelStep) string {
 	return who + ": " + map[stepKind]string{
 		stepCrash: "crashes", stepBegin: "loads", stepQuit: "gives up", stepAsk: "asks", stepPoll: "polls",
 		stepTake: "takes over", stepOutbid: "is outbid", stepLook: "looks after its disowned tokens",
-		stepRestart: "is another node", stepTold: "is asked for a token that it does not know", stepCommit: "commits", stepCommitClaim: "commits with a claim",
+		stepRestart: "is another node", stepErase: "looks for the journal it left", stepTold: "is asked for a token that it does not know", stepCommit: "commits", stepCommitClaim: "commits with a claim",
 		stepAsked: "reads the ask", stepRelease: "releases", stepSave: "sends a save", stepVerify: "verifies", stepAppend: "sends an append",
 	}[s.kind]
 }

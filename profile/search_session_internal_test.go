@@ -46,12 +46,12 @@ func (s *modelSession) setHold(h hold) {
 func (s *modelSession) journalHold() journalHold {
 	return journalHold{
 		token: modelTables.tokens[s.token], epoch: uint64(s.epoch), state: s.jstate,
-		version: store.Version(s.jversion), sent: versionsOf(s.jsent[:]), rev: uint64(s.jrev),
+		version: store.Version(s.jversion), opening: store.Version(s.jopening), sent: versionsOf(s.jsent[:]), rev: uint64(s.jrev),
 	}
 }
 
 func (s *modelSession) setJournalHold(h journalHold) {
-	s.jstate, s.jversion, s.jrev = h.state, uint8(h.version), uint8(h.rev)
+	s.jstate, s.jversion, s.jopening, s.jrev = h.state, uint8(h.version), uint8(h.opening), uint8(h.rev)
 	compactVersions(s.jsent[:], h.sent)
 }
 
@@ -99,7 +99,7 @@ func (w *world) journaled(s *modelSession) uint8 {
 	if w.broken == claimJournaled {
 		return s.revision
 	}
-	for rev := s.base; rev < s.revision; rev++ {
+	for rev := s.rec.revision; rev < s.revision; rev++ {
 		if s.between(rev, rev+1).mask&w.claims != 0 {
 			return rev
 		}
@@ -139,7 +139,7 @@ func (w *world) save(i int, final bool) {
 	}
 	s.final, s.opened = final, uint8(s.journalHold().opened())
 	w.send(i, laneSave, modelCall{
-		op: opPutRecord, cond: s.version, rec: compactRecord(&rec), claims: s.between(s.base, s.revision).mask & w.claims,
+		op: opPutRecord, cond: s.version, rec: compactRecord(&rec), claims: s.between(s.rec.revision, s.revision).mask & w.claims,
 	})
 	s.sent, s.sentRev = w.nodes[i].calls[laneSave].version, s.revision
 }
@@ -170,7 +170,8 @@ func (w *world) answerSave(i int, c *modelCall) error {
 			s.rec = c.rec
 		}
 	case c.err != errNone:
-		s.idle() // the outcome stays open; later again
+		s.fails = true // the outcome stays open; later again
+		s.idle()
 		return nil
 	default:
 		if w.broken == tokenPerLoad && c.rec.token == s.token {
@@ -194,6 +195,7 @@ func (w *world) saveStep(i int, next saveStep) error {
 		if s.final && (!s.hold().bound() || w.broken == unfreezes) {
 			s.frozen = false
 		}
+		s.fails = true
 		s.idle()
 	case saveReadBack:
 		w.get(i, laneSave, opGetRecord)
@@ -218,8 +220,9 @@ func (w *world) landed(i int) {
 	s := &n.session
 	opened := s.opened
 	if w.broken == chainedEarly {
-		opened = s.jversion
+		opened = s.jopening
 	}
+	s.fails = false
 	s.setJournalHold(s.journalHold().chained(store.Version(opened)))
 	w.acknowledge(s)
 	if !s.final {
@@ -227,22 +230,35 @@ func (w *world) landed(i int) {
 		s.idle()
 		return
 	}
-	n.bury, n.burying = s.jversion, n.calls[laneAppend].op == opPutJournal
+	n.bury, n.strays, n.burying = s.jversion, 0, n.calls[laneAppend].op == opPutJournal
+	if n.burying || s.jsent[0] != 0 || n.calls[laneAppend].op != opNone {
+		n.strays = s.token
+	}
 	*s = modelSession{}
 	if !n.burying {
-		n.calls[laneAppend] = modelCall{} // a reading is of no use any more
+		n.calls[laneAppend] = modelCall{} // it is looked for again
 		w.buried(i)
 	}
 }
 
 // buried deletes the journal of a session that has ended in order, once its last append is
-// answered (H6): best effort, nobody waits.
+// answered (H6): best effort, nobody waits. Where an append's outcome is unknown, it is looked
+// for: see erase.
 func (w *world) buried(i int) {
 	n := &w.nodes[i]
 	if n.bury != 0 {
 		w.putLate(modelCall{op: opDeleteJournal, cond: n.bury})
 	}
 	n.bury, n.burying = 0, false
+}
+
+// erase is Set.sighted and the removal that follows.
+func (w *world) erase(i int) {
+	n := &w.nodes[i]
+	if n.strays == w.jour.jour.token && w.jour.version != 0 {
+		w.putLate(modelCall{op: opDeleteJournal, cond: w.jour.version})
+	}
+	n.strays = 0
 }
 
 // end is a session that is lost. Its journal is left alone.
@@ -298,15 +314,18 @@ func (w *world) startAppend(i int) appendStart {
 		return appendSend
 	}
 	return appendStartOf(s.journalHold(), appendFacts{
-		revision: uint64(w.journaled(s)), base: uint64(s.base), size: 1, limit: 1,
-		frozen: s.frozen && w.broken != appendsFrozen,
+		revision: uint64(w.journaled(s)), base: uint64(s.rec.revision), size: 1, limit: 1,
+		frozen: s.heldUp() && w.broken != appendsFrozen, refused: s.fails,
 	})
 }
 
+// heldUp is Session.heldUpLocked.
+func (s *modelSession) heldUp() bool { return s.frozen && !s.fails && s.finals[0] == 0 }
+
 func (w *world) append(i int) {
 	s := &w.nodes[i].session
-	j := modelJournal{epoch: s.epoch, token: s.token, base: s.base, rev: w.journaled(s)}
-	if w.broken == baseStarted && s.sentRev > s.base {
+	j := modelJournal{epoch: s.epoch, token: s.token, base: s.rec.revision, rev: w.journaled(s)}
+	if w.broken == baseStarted && s.sentRev > j.base {
 		j.base = s.sentRev
 	}
 	j.baseData, j.effects = s.at(j.base), s.between(j.base, j.rev)
@@ -330,7 +349,7 @@ func (w *world) answerAppend(i int, c *modelCall) error {
 	s := &n.session
 	if n.burying { // of the session before
 		if c.err == errNone {
-			n.bury = c.version
+			n.bury, n.strays = c.version, 0
 		}
 		w.buried(i)
 		return nil
@@ -345,7 +364,7 @@ func (w *world) answerAppend(i int, c *modelCall) error {
 	}
 	if c.op == opGetRecord { // the broken shell that opens after a read
 		if h := s.hold(); c.err == errNone && h.mine(c.reading()) && s.jstate == journalOpening {
-			s.jstate = journalOpen
+			s.jstate, s.jopening = journalOpen, 0
 			w.acknowledge(s)
 		}
 		return nil
@@ -375,7 +394,7 @@ func (w *world) appendStep(i int, step appendStep, c *modelCall) error {
 	case appendSave: // a save is due, see saveDue
 		switch w.broken {
 		case openingTrusted:
-			s.jstate = journalOpen
+			s.jstate, s.jopening = journalOpen, 0
 			w.acknowledge(s)
 		case openingRead:
 			w.get(i, laneAppend, opGetRecord)

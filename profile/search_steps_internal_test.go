@@ -35,6 +35,8 @@ const (
 	stepForget
 	stepRestore
 	stepRestart
+	stepErase
+	stepKinds
 )
 
 // modelStep is one step: what, on which node or call, in which lane.
@@ -134,6 +136,9 @@ func (w *world) nodeSteps(i int, out []modelStep) []modelStep {
 	if !alone && n.calls[laneFree].op == opNone && (!n.looked || n.lookedAt != w.record.version) {
 		out = append(out, at(stepLook))
 	}
+	if n.strays != 0 && !n.burying {
+		out = append(out, at(stepErase))
+	}
 	if a := &w.ask; a.token != 0 && w.record.rec.token == a.target && int(w.record.rec.node) == i+1 && !w.knows(i, a.target) {
 		out = append(out, at(stepTold))
 	}
@@ -186,7 +191,7 @@ func (w *world) sessionSteps(i int, out []modelStep) []modelStep {
 	at := func(k stepKind) modelStep { return modelStep{kind: k, node: uint8(i)} }
 	if w.left.commits > 0 && !s.frozen {
 		out = append(out, at(stepCommit))
-		if w.left.claims > 0 {
+		if w.left.claims > 0 && !s.fails && w.journaled(s) == s.revision {
 			out = append(out, at(stepCommitClaim))
 		}
 	}
@@ -251,10 +256,10 @@ func (w *world) do(s modelStep) error {
 	case stepCommit, stepCommitClaim:
 		w.commit(i, s.kind == stepCommitClaim)
 	case stepAsked:
-		n.session.leaving, n.session.to = true, w.ask
+		n.session.leaving, n.session.to, n.session.fails = true, w.ask, false
 	case stepRelease:
 		w.left.releases--
-		n.session.leaving = true
+		n.session.leaving, n.session.fails = true, false
 	case stepSave:
 		w.save(i, n.session.leaving)
 	case stepVerify:
@@ -266,6 +271,8 @@ func (w *world) do(s modelStep) error {
 		w.forget()
 	case stepRestore:
 		w.restore()
+	case stepErase:
+		w.erase(i)
 	case stepRestart:
 		w.left.restarts--
 		*n = modelNode{}
@@ -286,7 +293,7 @@ func (w *world) stuck(i int) bool {
 	n := &w.nodes[i]
 	s := &n.session
 	rev := w.journaled(s)
-	return rev > s.base && n.calls[laneAppend].op == opNone && !s.frozen && !s.suspect &&
+	return rev > s.rec.revision && n.calls[laneAppend].op == opNone && !s.frozen && !s.suspect &&
 		s.jstate != journalOpening && s.jstate != journalBarred &&
 		!s.journalHold().synced(uint64(s.base), uint64(rev)) && w.startAppend(i) != appendSend
 }

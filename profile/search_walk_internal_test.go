@@ -72,7 +72,7 @@ func walk(seed uint64, broken mutant) (steps int, excused int, err error) {
 // walkMood is how reluctantly a walk makes each kind of step. Every walk has likings of its
 // own, so that some sync and never save, some are slow to answer, and so on; what there is
 // little of comes seldom, so that it does not all come at the beginning.
-func walkMood(rng *rand.Rand) (mood [stepRestart + 1]int) {
+func walkMood(rng *rand.Rand) (mood [stepKinds]int) {
 	for k := range mood {
 		mood[k] = 1 << rng.IntN(4)
 		if rare(stepKind(k)) {

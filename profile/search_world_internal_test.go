@@ -237,8 +237,10 @@ type modelSession struct {
 
 	jstate   journalState
 	jversion uint8
+	jopening uint8
 	jsent    [maxUnknown]uint8
 	jrev     uint8
+	fails    bool // the last save did not land
 	empties  bool // a broken holder is about to empty its journal
 }
 
@@ -263,6 +265,7 @@ type modelNode struct {
 	lookedAt uint8
 	burying  bool  // the append under way is of a session that has ended
 	bury     uint8 // its journal, to be deleted
+	strays   uint8 // session whose journal is to be looked for, and deleted
 	load     modelLoad
 	session  modelSession
 	disowned [maxDisowned]modelDisowned
