@@ -17,8 +17,9 @@ help: ## list the targets
 check: fmt-check lint test generate-check ## everything CI runs: format, lint, tests with the race detector, generated code
 
 .PHONY: test
-test: ## all tests, with the race detector
+test: ## all tests, with the race detector; and the search without, since it would take too long
 	$(GO) test -race -timeout 20m $(PKG)
+	$(GO) test -run '^TestSearch' ./profile
 
 .PHONY: lint
 lint: ## static checks (pinned golangci-lint)
@@ -53,6 +54,10 @@ fuzz: ## every fuzz target for FUZZTIME
 .PHONY: sim
 sim: ## the fleet in virtual time, with faults by seed; prints scenario by column; SEEDS=20 (SHOAL_SIM_RIVALS=1 for rivals too)
 	SHOAL_SIM_SEEDS=$(or $(SEEDS),20) $(GO) test -count=1 -timeout 60m -v -run 'TestSim$$' ./sim
+
+.PHONY: search
+search: ## all interleavings within the protocol's bounds, and random walks beyond; WALKS=100000
+	SHOAL_SEARCH=full SHOAL_SEARCH_WALKS=$(or $(WALKS),100000) $(GO) test -count=1 -timeout 120m -v -run '^TestSearch' ./profile
 
 .PHONY: generate
 generate: ## generate code from the .proto files
