@@ -14,6 +14,13 @@ type setNumbers struct {
 	free, takenOver uint64
 }
 
+func newSetNumbers(st profile.Stats, free, takenOver *rising) setNumbers {
+	return setNumbers{
+		Stats: st, free: free.from(st.Loads, st.Created, st.Granted, st.Takeovers),
+		takenOver: takenOver.from(st.Takeovers, st.Recovered),
+	}
+}
+
 // setSeries are the sets of profiles.
 func (s *Server) setSeries() *series[setNumbers] {
 	free, takenOver := make(map[string]*rising), make(map[string]*rising)
@@ -23,10 +30,7 @@ func (s *Server) setSeries() *series[setNumbers] {
 	rows := slices.Concat(sessionRows(), loadRows(), endRows(), saveRows(), journalRows(), careRows())
 	return newSeries(rows, func(show func(setNumbers, ...string)) {
 		for _, name := range s.setNames {
-			n := setNumbers{Stats: s.sets[name].Stats()}
-			n.free = free[name].from(n.Loads, n.Created, n.Granted, n.Takeovers)
-			n.takenOver = takenOver[name].from(n.Takeovers, n.Recovered)
-			show(n, name)
+			show(newSetNumbers(s.sets[name].Stats(), free[name], takenOver[name]), name)
 		}
 	}, "set")
 }

@@ -13,6 +13,14 @@ type seasonNumbers struct {
 	waited time.Duration // of the season that has been due for longest
 }
 
+func newSeasonNumbers(st season.Status, now time.Time) seasonNumbers {
+	n := seasonNumbers{Status: st}
+	for _, w := range st.Waiting {
+		n.waited = max(n.waited, now.Sub(w.Since))
+	}
+	return n
+}
+
 // closedThrough is the number of the last season up to which every one has a result.
 func (n seasonNumbers) closedThrough() float64 {
 	if !n.Started {
@@ -39,11 +47,7 @@ func (s *Server) seasonSeries() *series[seasonNumbers] {
 	return newSeries(rows, func(show func(seasonNumbers, ...string)) {
 		now := s.node.Now()
 		for _, name := range s.seasonNames {
-			n := seasonNumbers{Status: s.seasons[name].Status()}
-			for _, w := range n.Waiting {
-				n.waited = max(n.waited, now.Sub(w.Since))
-			}
-			show(n, name)
+			show(newSeasonNumbers(s.seasons[name].Status(), now), name)
 		}
 	}, "season")
 }
