@@ -365,6 +365,30 @@ func TestMetricsMakeNoCallToTheStore(t *testing.T) {
 	}
 }
 
+func TestMetricsCountFailingSaves(t *testing.T) {
+	var m mute
+	d := startDaemon(t, setup{parts: func(p store.Parts) store.Parts {
+		m.Records = p.Durable
+		p.Durable = &m
+		return p
+	}})
+	d.call("ProfileService/Load", ann).is(t)
+	d.call("ProfileService/Transact", `{"set":"players","key":"ann","ops":[{"op":"set","path":"/a","value":1}]}`).is(t)
+	const failures, saves = `shoal_profile_save_failures_total{set="players"}`, `shoal_profile_saves_total{set="players"}`
+	before := d.scrape()
+	m.shut.Store(true)
+	d.call("ProfileService/Save", ann).refused(t, 503, "unavailable", "store_unavailable")
+	r := d.scrape()
+	if r[failures] <= before[failures] || r[saves] != before[saves] {
+		t.Errorf("failures went from %v to %v, saves from %v to %v", before[failures], r[failures], before[saves], r[saves])
+	}
+	m.shut.Store(false)
+	d.call("ProfileService/Save", ann).is(t)
+	if r = d.scrape(); r[saves] <= before[saves] {
+		t.Errorf("the save that landed was not counted: %v", r[saves])
+	}
+}
+
 func TestMetricsShowTheBudget(t *testing.T) {
 	d := startDaemon(t, setup{wire: limited})
 	if _, err := d.node.For(node.ClassLoad).Durable().Get(t.Context(), "profile/players/x"); err != nil {
