@@ -1,8 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -17,40 +19,56 @@ const minKey = 16
 // is in development mode: it listens on loopback only, and keeps browsers from acting for
 // pages of other origins.
 type access struct {
-	digest [sha256.Size]byte
-	keyed  bool
+	digest  keyDigest
+	keyed   bool
+	metrics keyDigest // opens /metrics only; the API key's when there is no other
 }
 
-func newAccess(key string) (access, error) {
-	if key == "" {
-		return access{}, nil
+type keyDigest [sha256.Size]byte
+
+func newAccess(key, metricsKey string) (access, error) {
+	var errs []error
+	for _, k := range []struct{ field, key string }{{"APIKey", key}, {"MetricsKey", metricsKey}} {
+		if k.key != "" && len(k.key) < minKey {
+			errs = append(errs, fmt.Errorf("server: %s: at least %d bytes expected, got %d", k.field, minKey, len(k.key)))
+		}
 	}
-	if len(key) < minKey {
-		return access{}, fmt.Errorf("server: APIKey: at least %d bytes expected, got %d", minKey, len(key))
+	if key == "" && metricsKey != "" {
+		errs = append(errs, errors.New("server: MetricsKey: needs an APIKey; without one nothing asks for a key"))
 	}
-	return access{digest: sha256.Sum256([]byte(key)), keyed: true}, nil
+	if err := errors.Join(errs...); err != nil || key == "" {
+		return access{}, err
+	}
+	return access{digest: sha256.Sum256([]byte(key)), keyed: true, metrics: sha256.Sum256([]byte(cmp.Or(metricsKey, key)))}, nil
 }
 
 // admit answers nil when the request may go on.
 func (a access) admit(r *http.Request) error {
-	if a.keyed {
-		return a.checkKey(r.Header.Get("Authorization"))
+	switch authorization := r.Header.Get("Authorization"); {
+	case !a.keyed:
+		return checkLocal(r)
+	case r.URL.Path == metricsPath:
+		return checkBearer(authorization, a.digest, a.metrics)
+	default:
+		return checkBearer(authorization, a.digest)
 	}
-	return checkLocal(r)
 }
 
-// checkKey compares digests, in constant time: neither the length nor a matching beginning
-// of the key shows in how long the refusal takes.
-func (a access) checkKey(authorization string) error {
+// checkBearer compares digests, in constant time: neither the length nor a matching beginning
+// of a key shows in how long the refusal takes.
+func checkBearer(authorization string, keys ...keyDigest) error {
 	scheme, key, _ := strings.Cut(authorization, " ")
 	digest := sha256.Sum256([]byte(strings.TrimSpace(key)))
-	same := subtle.ConstantTimeCompare(digest[:], a.digest[:]) == 1
+	same := 0
+	for _, k := range keys {
+		same |= subtle.ConstantTimeCompare(digest[:], k[:])
+	}
 	switch {
 	case authorization == "":
 		return refuse(unauthenticated, "", "this daemon asks for an API key")
 	case !strings.EqualFold(scheme, "Bearer"):
 		return refuse(unauthenticated, "", "the Authorization header is not of the form \"Bearer <key>\"")
-	case !same:
+	case same == 0:
 		return refuse(unauthenticated, "", "the API key is not the daemon's")
 	}
 	return nil

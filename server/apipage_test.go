@@ -22,7 +22,7 @@ import (
 	"github.com/shoalworks/shoal/store/memstore"
 )
 
-var update = flag.Bool("update", false, "write the answers into docs/api.md")
+var update = flag.Bool("update", false, "write what docs/api.md and docs/metrics.md show of the server")
 
 const apiPage = "../docs/api.md"
 

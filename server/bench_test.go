@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/server"
 )
 
@@ -104,4 +105,25 @@ func BenchmarkLivez(b *testing.B) {
 		}
 		return req
 	})
+}
+
+// A scrape of a busy daemon: 10,000 sessions, 200 boards.
+func BenchmarkScrape(b *testing.B) {
+	boards := make(map[string]board.Config)
+	for i := range 200 {
+		boards[fmt.Sprintf("board%03d", i)] = board.Config{}
+	}
+	d := startDaemon(b, setup{boards: boards})
+	for i := range 10_000 {
+		if _, err := d.set.Load(b.Context(), fmt.Sprintf("player_%05d", i), nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if got := d.do(http.MethodGet, "/metrics", ""); got.status != http.StatusOK {
+			b.Fatalf("%d %s", got.status, got.body)
+		}
+	}
+	b.ReportMetric(float64(len(d.do(http.MethodGet, "/metrics", "").body)), "bytes")
 }

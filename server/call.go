@@ -3,14 +3,17 @@ package server
 import (
 	"context"
 	"net/http"
+
+	"connectrpc.com/connect/v2"
 )
 
 // call is what the layers of one request tell each other. One goroutine at a time uses it.
 type call struct {
-	status  int    // the HTTP status of an error, where it differs from the code's; 0: the code's
-	reason  reason // why the call was refused; empty when it was not
-	err     error  // what was refused, with its causes, for the log
-	page    any    // the message whose JSON form encoded is
+	status  int          // the HTTP status of an error, where it differs from the code's; 0: the code's
+	reason  reason       // why the call was refused; empty when it was not
+	code    connect.Code // of the refusal; 0 when there was none
+	err     error        // what was refused, with its causes, for the log
+	page    any          // the message whose JSON form encoded is
 	encoded []byte
 }
 

@@ -6,11 +6,13 @@
 // A [Server] answers the services of proto/shoal/v1 on one port, in the Connect protocol
 // (plain JSON over HTTP/1.1, as curl sends it, or binary), gRPC (HTTP/2, also without TLS)
 // and gRPC-Web. Reads without side effects are answered to GET as well; boards' reads carry
-// cache headers. /livez says that the process answers, /readyz that it can do its work.
+// cache headers. /livez says that the process answers, /readyz that it can do its work; /metrics
+// is for Prometheus.
 //
 // The files: server.go (life), pipeline.go (what every request passes), access.go (who may
 // call), limits.go, profile.go, board.go, season.go and node.go (one a service), reasons.go
-// and errors.go (the table from errors to the wire).
+// and errors.go (the table from errors to the wire), metrics*.go (the page for Prometheus: a
+// scrape reads what the node's parts count from memory, and makes no call to a store).
 //
 // # Guarantees
 //
@@ -19,6 +21,8 @@
 //   - Numbers are exact: documents stand in messages as JSON texts, never as doubles.
 //   - Sessions are held by the daemon, not by connections: from Load until Release, until the
 //     session is handed over or lost, or until the node closes.
+//   - Callers cannot make series of metrics: labels are sets, boards (at most 200), seasons,
+//     paths, and words of closed lists; never keys of players.
 //   - Sizes, times and concurrency are bounded by [Limits]; what does not fit is refused at
 //     once with a clear answer.
 //   - A panic ends one call. Errors that are not meant for callers stay in the log.

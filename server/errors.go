@@ -150,11 +150,11 @@ func newTable() table {
 func (t table) wire(err error, c *call) *connect.Error {
 	f := t.sort(err)
 	r := t.byReason[f.reason]
-	if c != nil {
-		c.status, c.reason, c.err = r.status, f.reason, err
-	}
 	if own := (*connect.Error)(nil); f.reason == protocol && errors.As(err, &own) {
 		r.code = own.Code() // Connect's own refusal
+	}
+	if c != nil {
+		c.status, c.reason, c.code, c.err = r.status, f.reason, r.code, err
 	}
 	d := &shoalv1.ErrorDetail{Reason: string(f.reason), Outcome: proto.String(cmp.Or(f.outcome, r.outcome)), Advice: proto.String(r.advice)}
 	if f.field != "" {

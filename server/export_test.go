@@ -2,12 +2,19 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
+	"time"
 
 	"connectrpc.com/connect/v2/connecthttp"
+	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/node"
+	"github.com/shoalworks/shoal/profile"
+	"github.com/shoalworks/shoal/season"
 )
 
 // Ruling is a row of the table of reasons.
@@ -36,3 +43,58 @@ func ParseOps(text string) ([]doc.Op, error) { return parseOps(text) }
 
 // Reason is the reason for an error of the domain.
 func Reason(err error) string { return string(newTable().sort(err).reason) }
+
+// Family is a metric of this package, as docs/metrics.md shows it.
+type Family struct {
+	Name, Kind, Help string
+	Labels           []string
+}
+
+// Families are the metrics of this package.
+func (s *Server) Families() []Family {
+	var out []Family
+	for _, f := range s.metrics.families {
+		out = append(out, Family{f.name, f.kind, f.help, f.labels})
+	}
+	return out
+}
+
+// Describe registers the package's own collectors elsewhere.
+func (s *Server) Describe(r prometheus.Registerer) error {
+	var errs []error
+	for _, c := range s.metrics.collectors {
+		errs = append(errs, r.Register(c))
+	}
+	return errors.Join(errs...)
+}
+
+// Shown are the numbers that the page would show of a subject, in the order of its rows.
+func (s *Server) Shown(subject any) []float64 {
+	switch n := subject.(type) {
+	case profile.Stats:
+		return read(s.setSeries().rows, newSetNumbers(n, new(rising), new(rising)))
+	case board.Counts:
+		return read(s.boardSeries().rows, n)
+	case board.Stats:
+		return read(s.boardsSeries().rows, n)
+	case node.GateCount:
+		return read(s.budgetSeries().rows, n)
+	case season.Status:
+		return read(s.seasonSeries().rows, newSeasonNumbers(n, time.Time{}.Add(time.Hour)))
+	}
+	panic("no such subject")
+}
+
+func read[T any](rows []row[T], n T) []float64 {
+	out := make([]float64, len(rows))
+	for i, r := range rows {
+		out[i] = r.read(n)
+	}
+	return out
+}
+
+// Rest computes a counter from others again and again.
+func Rest() func(total uint64, parts ...uint64) uint64 { return new(rising).from }
+
+// ShownBoards are the boards with series of their own.
+func ShownBoards(names []string) []string { return shownBoards(names) }

@@ -27,6 +27,7 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(withCall(r.Context(), c))
 	s.inFlight.Add(1)
 	defer s.inFlight.Add(-1)
+	defer func() { s.metrics.requests.note(r.URL.Path, w, s.clock.Now().Sub(start)) }()
 	defer func() {
 		if p := recover(); p != nil {
 			s.afterPanic(w, r, p)
@@ -51,7 +52,9 @@ func passAbort(p any) {
 
 // afterPanic answers for a handler that panicked outside a call.
 func (s *Server) afterPanic(w *response, r *http.Request, p any) {
+	w.call.code = connect.CodeCanceled
 	passAbort(p)
+	w.call.code = connect.CodeInternal
 	s.logger.ErrorContext(r.Context(), "panic", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
 	if w.status == 0 {
 		s.refuse(w, r, refuse(internal, "", "the daemon failed"))
@@ -107,6 +110,9 @@ func (p procedures) Handle(pattern string, h http.Handler) {
 	g := p.s.calls
 	if pattern == shoalv1connect.ProfileServiceLoadProcedure {
 		g = p.s.loads
+	}
+	if !strings.HasSuffix(pattern, "/") { // those are for calls that there are not
+		p.s.metrics.requests.add(pattern)
 	}
 	p.s.mux.Handle(pattern, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w := rw.(*response) // made by ServeHTTP

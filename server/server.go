@@ -33,6 +33,10 @@ type Config struct {
 	// APIKey is what callers show as "Authorization: Bearer <key>", at least 16 bytes. Default:
 	// none, which is development mode: loopback listeners only.
 	APIKey string
+	// MetricsKey is a second key, at least 16 bytes, that opens /metrics and nothing else, so that
+	// who collects metrics need not be able to change players. Needs an APIKey, which opens
+	// /metrics as well. Default: none.
+	MetricsKey string
 	// Version of the daemon, for Status. Default "devel".
 	Version string
 	// Limits of sizes, times and concurrency.
@@ -61,6 +65,7 @@ type Server struct {
 	calls       gate
 	loads       gate
 	inFlight    atomic.Int64
+	metrics     *metrics
 
 	closing struct {
 		once  sync.Once
@@ -75,7 +80,7 @@ type Server struct {
 // and says everything that is wrong with it.
 func New(cfg Config) (*Server, error) {
 	limits, limitsErr := cfg.Limits.withDefaults()
-	access, accessErr := newAccess(cfg.APIKey)
+	access, accessErr := newAccess(cfg.APIKey, cfg.MetricsKey)
 	var nodeErr error
 	if cfg.Node == nil {
 		nodeErr = errors.New("server: Node is needed")
@@ -98,6 +103,7 @@ func New(cfg Config) (*Server, error) {
 	s.seasonNames = slices.Sorted(maps.Keys(s.seasons))
 	s.closing.begun = make(chan struct{})
 	s.closing.ended = make(chan struct{})
+	s.metrics = newMetrics(s)
 	s.http = s.newHTTP()
 	s.mount()
 	return s, nil
@@ -135,8 +141,10 @@ func (s *Server) mount() {
 		connecthttp.WithCompressors(connectgzip.New(connectgzip.WithLevel(gzip.BestSpeed))),
 		connecthttp.WithCompressMinBytes(compressFrom),
 	)
-	s.mux.HandleFunc("/livez", s.livez)
-	s.mux.HandleFunc("/readyz", s.readyz)
+	for path, answer := range map[string]http.HandlerFunc{"/livez": s.livez, "/readyz": s.readyz, metricsPath: s.scrape} {
+		s.mux.HandleFunc(path, answer)
+		s.metrics.requests.add(path)
+	}
 	s.mux.HandleFunc("/", s.fallback)
 }
 

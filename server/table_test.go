@@ -25,6 +25,7 @@ var unreachable = []string{
 	"doc.ErrUnsupported",   // Go values only
 	"store.ErrConflict",    // the pillars resolve it
 	"profile.ErrMigration", // listed for the day when sets have migrations
+	"profile.ErrFull",      // Players, which is for games in Go
 	"board.ErrDefined",     // Define
 	"board.ErrBusy",        // Forget
 	"board.ErrOrder",       // of a window, not of a call

@@ -30,6 +30,8 @@ type config struct {
 	Name   string `json:"name"`
 	APIKey string `json:"apiKey"`
 
+	MetricsKey string `json:"metricsKey"`
+
 	Beat         span `json:"beat"`
 	DeadAfter    span `json:"deadAfter"`
 	CloseTimeout span `json:"closeTimeout"`
@@ -105,12 +107,13 @@ func (s *span) UnmarshalText(text []byte) error {
 // environment lists the variables that set a member of the configuration.
 func environment() map[string]string {
 	return map[string]string{
-		"SHOAL_STORE":      "store",
-		"SHOAL_LISTEN":     "listen",
-		"SHOAL_NAME":       "name",
-		"SHOAL_API_KEY":    "apiKey",
-		"SHOAL_BEAT":       "beat",
-		"SHOAL_DEAD_AFTER": "deadAfter",
+		"SHOAL_STORE":       "store",
+		"SHOAL_LISTEN":      "listen",
+		"SHOAL_NAME":        "name",
+		"SHOAL_API_KEY":     "apiKey",
+		"SHOAL_METRICS_KEY": "metricsKey",
+		"SHOAL_BEAT":        "beat",
+		"SHOAL_DEAD_AFTER":  "deadAfter",
 	}
 }
 

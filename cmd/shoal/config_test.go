@@ -31,6 +31,22 @@ func TestFlagsWinOverEnvironmentOverFile(t *testing.T) {
 	}
 }
 
+func TestKeysComeFromFileAndEnvironment(t *testing.T) {
+	path := file(t, "apiKey: of-the-file\nmetricsKey: also-of-the-file\n")
+	for _, c := range []struct {
+		env          []string
+		api, metrics string
+	}{
+		{nil, "of-the-file", "also-of-the-file"},
+		{[]string{"SHOAL_METRICS_KEY=of-the-environment"}, "of-the-file", "of-the-environment"},
+		{[]string{"SHOAL_API_KEY=of-the-environment"}, "of-the-environment", "also-of-the-file"},
+	} {
+		if api, metrics, err := main.Keys(path, c.env); err != nil || api != c.api || metrics != c.metrics {
+			t.Errorf("%v: %q %q %v", c.env, api, metrics, err)
+		}
+	}
+}
+
 func TestDefaultsAreAGameToBeginWith(t *testing.T) {
 	st, listen, opts, err := main.Options("", nil, nil)
 	if err != nil || st != "./game" || listen != "127.0.0.1:7077" {

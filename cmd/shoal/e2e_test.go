@@ -374,6 +374,35 @@ func TestBadInputIsRefused(t *testing.T) {
 	got.want(t, "map[]", "profile", "data")
 }
 
+// TestMetricsHaveAKeyOfTheirOwn asks as Prometheus does.
+func TestMetricsHaveAKeyOfTheirOwn(t *testing.T) {
+	t.Setenv("SHOAL_API_KEY", "0123456789abcdef-api")
+	t.Setenv("SHOAL_METRICS_KEY", "0123456789abcdef-metrics")
+	d := serve(t, "memory:", "--name", "deep")
+	ask := func(path, key string) (int, string) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, d.url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+key)
+		code, body, err := do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return code, string(body)
+	}
+	code, page := ask("/metrics", "0123456789abcdef-metrics")
+	if code != http.StatusOK || !strings.Contains(page, `name="deep"`) || !strings.Contains(page, "\nshoal_node_beating 1\n") {
+		t.Errorf("%d %s", code, page)
+	}
+	if code, _ := ask("/metrics", "0123456789abcdef-other"); code != http.StatusUnauthorized {
+		t.Errorf("another key: %d", code)
+	}
+	if code, _ := ask("/shoal.v1.NodeService/Status?encoding=json&message={}", "0123456789abcdef-metrics"); code != http.StatusUnauthorized {
+		t.Errorf("a call with the metrics key: %d", code)
+	}
+}
+
 // run runs the command to its end.
 func run(t *testing.T, args ...string) (code int, output string) {
 	t.Helper()
@@ -410,7 +439,7 @@ func TestCommandLine(t *testing.T) {
 	}{
 		{"nothing", nil, 0, []string{"serve", "demo", "version"}},
 		{"help", []string{"--help"}, 0, []string{"no coordinator", "shoal serve"}},
-		{"help of serve", []string{"serve", "--help"}, 0, []string{"--store", "curl", "SHOAL_API_KEY", "Exit codes"}},
+		{"help of serve", []string{"serve", "--help"}, 0, []string{"--store", "curl", "SHOAL_API_KEY", "SHOAL_METRICS_KEY", "Exit codes"}},
 		{"help of demo", []string{"demo", "--help"}, 0, []string{"--for", "ledger"}},
 		{"version", []string{"version"}, 0, []string{"shoal "}},
 		{"unknown command", []string{"swim"}, 2, []string{"swim", "--help"}},
@@ -427,6 +456,7 @@ func TestCommandLine(t *testing.T) {
 		{"unknown store", []string{"serve", "--store", "mysql://x"}, 4, []string{"mysql"}},
 		{"no such port", []string{"serve", "--store", "memory:", "--listen", "127.0.0.1:99999"}, 4, []string{"99999"}},
 		{"open to others without a key", []string{"serve", "--store", "memory:", "--listen", "0.0.0.0:0"}, 2, []string{"key"}},
+		{"a metrics key alone", []string{"serve", "--store", "memory:", "--config", write("g.yaml", "metricsKey: 0123456789abcdef\n")}, 2, []string{"MetricsKey", "APIKey"}},
 		{"demo on a folder in use", []string{"demo", "--store", folder}, 2, []string{"not empty"}},
 	} {
 		code, out := run(t, c.args...)

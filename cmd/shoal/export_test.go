@@ -18,5 +18,11 @@ func Options(path string, env []string, flags map[string]any) (store, listen str
 	return c.Store, c.Listen, opts, err
 }
 
+// Keys are the keys that a configuration has: for all calls, and for /metrics only.
+func Keys(path string, env []string) (api, metrics string, err error) {
+	c, err := readConfig(path, env, nil)
+	return c.APIKey, c.MetricsKey, err
+}
+
 // Shortened opens the proportions of a short season.
 func Shortened(c season.Config, length time.Duration) season.Config { return shortened(c, length) }

@@ -43,8 +43,9 @@ Then, for example:
     http://127.0.0.1:7077/shoal.v1.ProfileService/Load
 
 The API key is read from $SHOAL_API_KEY or the file only, never from a flag. Without one the daemon serves loopback
-only. Further environment variables: SHOAL_BEAT, SHOAL_DEAD_AFTER. SIGTERM and Ctrl-C end it in order: calls in
-flight, sessions, seasons, boards.
+only. $SHOAL_METRICS_KEY is a second one that opens /metrics (for Prometheus) and nothing else. Further environment
+variables: SHOAL_BEAT, SHOAL_DEAD_AFTER. SIGTERM and Ctrl-C end it in order: calls in flight, sessions, seasons,
+boards.
 
 Exit codes: 0 ended in order; 1 ended with something unfinished; 2 the configuration is wrong; 4 no store or no port.`
 }
@@ -162,7 +163,7 @@ func serveStore(ctx context.Context, cfg config, opts *shoal.Options, st *store.
 
 // serveNode answers calls until ctx ends or the node must stop.
 func serveNode(ctx context.Context, cfg config, n *shoal.Node) error {
-	s, err := server.New(server.Config{Node: n, APIKey: cfg.APIKey, Version: version()})
+	s, err := server.New(server.Config{Node: n, APIKey: cfg.APIKey, MetricsKey: cfg.MetricsKey, Version: version()})
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
