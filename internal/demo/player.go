@@ -21,7 +21,8 @@ const (
 	leastStay, mostStay   = 3 * time.Second, 15 * time.Second
 	leastPause, mostPause = 300 * time.Millisecond, 1500 * time.Millisecond
 	retryAfter            = 300 * time.Millisecond
-	saveOneIn             = 12
+	keepOneIn             = 4
+	saveInstead           = 4
 	loseOneIn             = 4
 	leaveOneIn            = 3 // of the stays; the others move on while their session is open
 )
@@ -104,8 +105,8 @@ func (f *fisher) stay(ctx context.Context, m *member, s *profile.Session) {
 			f.world.tally.refusals.Add(1)
 			continue
 		}
-		if f.rng.IntN(saveOneIn) == 0 {
-			f.save(ctx, s)
+		if f.rng.IntN(keepOneIn) == 0 {
+			f.keep(ctx, s)
 		}
 	}
 }
@@ -145,15 +146,19 @@ func (f *fisher) cast(s *profile.Session, m *member) error {
 		season.Event{Name: "experience", Amount: 5 + f.rng.Int64N(20)})
 }
 
-// save saves, and tells the ledger what was acknowledged.
-func (f *fisher) save(ctx context.Context, s *profile.Session) {
+// keep syncs, now and then saves, and tells the ledger what was acknowledged.
+func (f *fisher) keep(ctx context.Context, s *profile.Session) {
 	acknowledged := f.world.ledger.saving(f.key, s.Epoch())
-	if err := s.Save(ctx); err != nil {
+	done, by := &f.world.tally.syncs, s.Sync
+	if f.rng.IntN(saveInstead) == 0 {
+		done, by = &f.world.tally.saves, s.Save
+	}
+	if by(ctx) != nil {
 		return
 	}
-	stored, _ := s.Stored()
-	acknowledged(casts(stored))
-	f.world.tally.saves.Add(1)
+	kept, _ := s.Synced()
+	acknowledged(casts(kept))
+	done.Add(1)
 }
 
 // release ends the session in order.

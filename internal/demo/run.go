@@ -25,7 +25,7 @@ type Summary struct {
 	Loads, Handovers, Takeovers, Crashes int64
 	HandoverMean, HandoverLongest        time.Duration
 	TakeoverMean, TakeoverLongest        time.Duration
-	Casts, Saves, Closes, Titles         int64
+	Casts, Syncs, Saves, Closes, Titles  int64
 	Outbid, FailedLoads                  int64
 	Violations                           int
 	FirstViolations                      []string
@@ -126,7 +126,7 @@ func (w *world) summary(took time.Duration) Summary {
 		Took: took, Loads: w.tally.loads.Load(), Handovers: w.tally.handovers.Load(), Takeovers: w.tally.takeovers.Load(),
 		Crashes: w.tally.crashes.Load(), HandoverMean: handover.mean(), HandoverLongest: handover.longest,
 		TakeoverMean: takeover.mean(), TakeoverLongest: takeover.longest,
-		Casts: w.tally.casts.Load(), Saves: w.tally.saves.Load(), Closes: w.tally.closes.Load(), Titles: w.tally.titles.Load(),
+		Casts: w.tally.casts.Load(), Syncs: w.tally.syncs.Load(), Saves: w.tally.saves.Load(), Closes: w.tally.closes.Load(), Titles: w.tally.titles.Load(),
 		Outbid: w.tally.outbid.Load(), FailedLoads: w.tally.failedLoads.Load(),
 		Violations: broken, FirstViolations: first, Failures: w.tally.causes(),
 	}
@@ -138,7 +138,7 @@ func (s Summary) String() string {
 	fmt.Fprintf(&b, "\nThe fleet has ended in order after %v.\n", s.Took.Round(time.Second))
 	fmt.Fprintf(&b, "  loads %d, of these hand-overs %d (mean %v, longest %v), takeovers %d after %d crashes (mean %v, longest %v)\n",
 		s.Loads, s.Handovers, short(s.HandoverMean), short(s.HandoverLongest), s.Takeovers, s.Crashes, short(s.TakeoverMean), short(s.TakeoverLongest))
-	fmt.Fprintf(&b, "  casts %d, saves acknowledged %d, seasons closed %d, titles granted %d\n", s.Casts, s.Saves, s.Closes, s.Titles)
+	fmt.Fprintf(&b, "  casts %d, acknowledged syncs %d and saves %d, seasons closed %d, titles granted %d\n", s.Casts, s.Syncs, s.Saves, s.Closes, s.Titles)
 	fmt.Fprintf(&b, "  loads outbid %d, failed %d, violations %d\n", s.Outbid, s.FailedLoads, s.Violations)
 	for kind, n := range s.Failures {
 		fmt.Fprintf(&b, "    failed %d × %s\n", n, kind)

@@ -25,7 +25,7 @@ func TestRunSeesEverythingAndKeepsEveryPromise(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	if sum.Handovers == 0 || sum.Takeovers == 0 || sum.Closes == 0 || sum.Titles == 0 || sum.Saves == 0 {
+	if sum.Handovers == 0 || sum.Takeovers == 0 || sum.Closes == 0 || sum.Titles == 0 || sum.Saves == 0 || sum.Syncs == 0 {
 		t.Errorf("unseen: %+v", sum)
 	}
 	if sum.Violations != 0 {

@@ -18,7 +18,7 @@ type status struct {
 	boards  []boardStatus
 
 	loads, handovers, takeovers, outbid, failed, crashes int64
-	casts, saves, closes, titles                         int64
+	casts, syncs, saves, closes, titles                  int64
 	handover, takeover                                   worst
 	lastTitle                                            string
 	broken                                               int
@@ -44,7 +44,7 @@ func (w *world) look(ctx context.Context, elapsed time.Duration) status {
 		elapsed: elapsed,
 		loads:   w.tally.loads.Load(), handovers: w.tally.handovers.Load(), takeovers: w.tally.takeovers.Load(),
 		outbid: w.tally.outbid.Load(), failed: w.tally.failedLoads.Load(), crashes: w.tally.crashes.Load(),
-		casts: w.tally.casts.Load(), saves: w.tally.saves.Load(), closes: w.tally.closes.Load(), titles: w.tally.titles.Load(),
+		casts: w.tally.casts.Load(), syncs: w.tally.syncs.Load(), saves: w.tally.saves.Load(), closes: w.tally.closes.Load(), titles: w.tally.titles.Load(),
 	}
 	s.handover, s.takeover, s.lastTitle = w.tally.waits()
 	s.broken, _ = w.ledger.verdict()
@@ -88,7 +88,7 @@ func (s *status) screen() string {
 	}
 	fmt.Fprintf(&b, "\n  loads       %6d   hand-overs %6d  mean %-8v longest %v\n", s.loads, s.handovers, short(s.handover.mean()), short(s.handover.longest))
 	fmt.Fprintf(&b, "  crashes     %6d   takeovers  %6d  mean %-8v longest %v\n", s.crashes, s.takeovers, short(s.takeover.mean()), short(s.takeover.longest))
-	fmt.Fprintf(&b, "  casts       %6d   saves      %6d  outbid %d, failed loads %d\n", s.casts, s.saves, s.outbid, s.failed)
+	fmt.Fprintf(&b, "  casts       %6d   syncs      %6d  saves %d, outbid %d, failed loads %d\n", s.casts, s.syncs, s.saves, s.outbid, s.failed)
 	fmt.Fprintf(&b, "\n  %s (%s) ends in %v · closed %d · titles %d", s.season.Name, s.season.ID, s.season.Remaining.Round(time.Second), s.closes, s.titles)
 	if s.lastTitle != "" {
 		fmt.Fprintf(&b, " · last %s", s.lastTitle)

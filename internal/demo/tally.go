@@ -13,7 +13,7 @@ import (
 type tally struct {
 	loads, created, handovers, takeovers atomic.Int64
 	outbid, failedLoads                  atomic.Int64
-	casts, saves, refusals               atomic.Int64
+	casts, syncs, saves, refusals        atomic.Int64
 	crashes, closes, titles              atomic.Int64
 
 	mu struct {
