@@ -149,16 +149,16 @@ func (n *Node) examine(ctx context.Context, id string) {
 	}
 }
 
-// sightLocked takes in that a look answered at at has shown version as the beat of id, and
-// answers since when this node has seen it. The memory is as large as the fleet.
-func (n *Node) sightLocked(id string, version store.Version, at time.Time) (since time.Time) {
+// sightLocked takes in that a look has shown version as the beat of id, by an answer that came
+// at answered, and tells since when this node has seen it. The memory is as large as the fleet.
+func (n *Node) sightLocked(id string, version store.Version, answered time.Time) (since time.Time) {
 	if s, ok := n.mu.seen[id]; ok && s.version == version {
 		return s.since
 	}
 	if _, ok := n.mu.seen[id]; ok || len(n.mu.seen) < maxMembers {
-		n.mu.seen[id] = sight{version, at}
+		n.mu.seen[id] = sight{version, answered}
 	}
-	return at
+	return answered
 }
 
 // keepCensus takes the first census at once, the second after a time that differs from node

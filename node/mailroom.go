@@ -14,8 +14,8 @@ const maxNotes = 4096
 
 func topic(id string) string { return beatPrefix + id }
 
-// ErrServed: another owner receives the notes of this set on this node already. A node has
-// one set of each name.
+// ErrServed tells that another owner receives the notes of this set on this node already. A
+// node has one set of each name.
 var ErrServed = errors.New("node: the set has an owner on this node")
 
 // Serve has receive called for each note and message about the profiles of set. A note

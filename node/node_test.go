@@ -311,6 +311,9 @@ func TestNotesAndMessagesReachTheirSet(t *testing.T) {
 		b, _ := f.start(&node.Options{Name: "b"})
 		got := make(chan node.Note, 16)
 		stop, err := a.Serve("players", func(n node.Note) { got <- n })
+		if err != nil {
+			t.Fatal(err)
+		}
 		defer stop()
 
 		if err := b.Tell(t.Context(), a.ID(), note); err != nil {
