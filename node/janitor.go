@@ -19,9 +19,10 @@ const (
 // EstatePrefix is the folder, in the fast store, of what is left to be done when a node dies:
 // one record for each thing, removed when it is done. A dead node is not forgotten while it
 // holds anything.
-func EstatePrefix(id string) string { return estateFolder + id + "/" }
+func EstatePrefix(id string) string { return EstateFolder + id + "/" }
 
-const estateFolder = "journaled/"
+// EstateFolder is where all estates are: one folder for each node.
+const EstateFolder = "journaled/"
 
 // janitor removes what nodes have left behind that are gone for long: their notes, their marks
 // and, last, their beats. Beats of the dead are kept for long, because a session that is
@@ -35,7 +36,7 @@ type janitor struct {
 }
 
 // sweepable are the folders whose first part is the id of the node that a record is for.
-func sweepable() [3]string { return [3]string{noteFolder, markPrefix, estateFolder} }
+func sweepable() [3]string { return [3]string{noteFolder, markPrefix, EstateFolder} }
 
 // tidy is the janitor's work after a census that has shown these beats.
 func (n *Node) tidy(ctx context.Context, beats []store.Record) {

@@ -35,19 +35,6 @@ func (n *Node) Serve(set string, receive func(Note)) (stop func(), err error) {
 	}), nil
 }
 
-// Handle is [Node.Serve] for callers that know themselves to be the only owner; it takes the
-// place of another.
-func (n *Node) Handle(set string, receive func(Note)) (stop func()) {
-	n.mu.Lock()
-	n.mu.handlers[set] = receive
-	n.mu.Unlock()
-	return func() {
-		n.mu.Lock()
-		delete(n.mu.handlers, set)
-		n.mu.Unlock()
-	}
-}
-
 func (n *Node) dispatch(note Note) {
 	n.mu.Lock()
 	receive := n.mu.handlers[note.Set]

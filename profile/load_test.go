@@ -522,3 +522,19 @@ func TestEvidenceOfALoadIsEmptyWithoutTakeover(t *testing.T) {
 		}
 	})
 }
+
+// A node has one set of a name: a second one would take the first one's asks.
+func TestASecondSetOfTheSameNameIsRefused(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a := f.start("a", nil)
+		if _, err := profile.New(a.node, "players", nil); !errors.Is(err, node.ErrServed) {
+			t.Errorf("%v", err)
+		}
+		if _, err := a.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := profile.New(a.node, "players", nil); err != nil {
+			t.Errorf("after the first has closed: %v", err)
+		}
+	})
+}

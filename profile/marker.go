@@ -3,6 +3,7 @@ package profile
 import (
 	"encoding/json"
 
+	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -14,11 +15,8 @@ type marker struct {
 	Token string `json:"token"`
 }
 
-// markersFolder is where all markers are.
-const markersFolder = "journaled/"
-
 // markerPrefix is the folder of a node's markers in a set.
-func markerPrefix(nodeID, set string) string { return markersFolder + nodeID + "/" + set + "/" }
+func markerPrefix(nodeID, set string) string { return node.EstatePrefix(nodeID) + set + "/" }
 
 // markerToken is the session that a stored marker names; empty when it names none.
 func markerToken(value []byte) string {

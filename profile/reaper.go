@@ -108,14 +108,14 @@ func (s *Set) reapGone(ctx context.Context) {
 
 // markedNodes are the nodes that have left markers in this set or another.
 func (s *Set) markedNodes(ctx context.Context) (out []string) {
-	r := store.Prefix(markersFolder)
+	r := store.Prefix(node.EstateFolder)
 	r.Limit = 1
 	for len(out) < maxGone {
 		id := ""
 		call, cancel := s.within(ctx)
 		for rec, err := range s.fast.Scan(call, r) {
 			if err == nil {
-				id, _, _ = strings.Cut(strings.TrimPrefix(rec.Key, markersFolder), "/")
+				id, _, _ = strings.Cut(strings.TrimPrefix(rec.Key, node.EstateFolder), "/")
 			}
 		}
 		cancel()
@@ -123,7 +123,7 @@ func (s *Set) markedNodes(ctx context.Context) (out []string) {
 			break
 		}
 		out = append(out, id)
-		r.From = markersFolder + id + "0" // behind all of "<id>/"
+		r.From = node.EstateFolder + id + "0" // behind all of "<id>/"
 	}
 	return out
 }

@@ -89,7 +89,10 @@ func New(n *node.Node, setName string, opts *Options) (*Set, error) {
 	s.plan.kick = make(chan struct{}, 1)
 	s.journaler.every, s.journaler.wake = o.JournalEvery, s.plan.wake
 	s.closing.ended = make(chan struct{})
-	s.unhandle = n.Handle(setName, s.receive)
+	if s.unhandle, err = n.Serve(setName, s.receive); err != nil {
+		halt()
+		return nil, fmt.Errorf("profile: %w", err)
+	}
 	n.CountPlayers(func() int { return int(s.open.Load()) })
 	go s.loop() // ends with life
 	n.OnClose(node.StageSessions, "profiles/"+setName, s.closeWithNode)
