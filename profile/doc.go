@@ -12,6 +12,8 @@
 //	_, err = session.Transact(profile.Source{Note: "sold a cod"}, doc.Increment("/coins", 12))
 //	err = session.Release(ctx)
 //
+// [Players] does this for a game whose players connect and disconnect as they like.
+//
 // A profile is one record of the durable store, profile/<set>/<key>: JSON with the data and
 // its bookkeeping. Every write to it is conditional on the version that its writer last saw,
 // and names the session by a random token: that, and nothing else, decides who may write.
@@ -50,7 +52,8 @@
 // after the other; listeners are called in order, one at a time. A set runs one goroutine
 // while it is open, and short-lived ones while there is something to do: an idle session
 // costs no goroutine, no timer and no call to a store. On a node with limits (node.Limits) a
-// goroutine waits for each session whose write has to wait for the request budget.
+// goroutine waits for each session whose write has to wait for the request budget. Players
+// keeps one goroutine for each player who is in.
 //
 // Bounds: MaxWrites saves at once (more wait, each session once); 1,024 commits that wait
 // for a listener (then transactions are refused with ErrBusy); 64 remembered commit ids a
