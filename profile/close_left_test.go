@@ -25,7 +25,7 @@ func TestAReleaseOfWhatCloseLeftIsNoRelease(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 				defer cancel()
-				report, _ := a.Set.Close(ctx)
+				report, _ := a.Close(ctx)
 				if len(report.Left) != 1 || report.Left[0].Stored {
 					t.Fatalf("%+v", report)
 				}

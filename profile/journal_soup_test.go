@@ -114,7 +114,7 @@ func (b *brew) close(srv *server) {
 		open[s.Key()] = s
 	}
 	_, _ = srv.node.Close(context.Background())
-	report, _ := srv.Set.Close(context.Background())
+	report, _ := srv.Close(context.Background())
 	for _, left := range report.Left {
 		s := open[left.Key]
 		if s == nil || !left.Journaled && !left.Stored || b.unknown(left.Key, s) {
@@ -170,7 +170,7 @@ func (b *brew) player(key string, rng *rand.Rand, pick func(*rand.Rand) *server,
 		s, err := srv.Load(ctx, key, &profile.LoadOptions{StealAfter: 1500 * time.Millisecond})
 		cancel()
 		if err != nil {
-			b.ledger.note(err)
+			b.note(err)
 			time.Sleep(time.Duration(rng.IntN(500)) * time.Millisecond)
 			continue
 		}
@@ -215,7 +215,7 @@ func TestSoupWithJournals(t *testing.T) {
 						t.Logf("acknowledged: %s: %s", at, by)
 					}
 				}
-				d.note("acked", b.ledger.acked)
+				d.note("acked", b.acked)
 			})
 		})
 	}
@@ -223,6 +223,7 @@ func TestSoupWithJournals(t *testing.T) {
 }
 
 func (b *brew) stir(t *testing.T, f *fleet, seed uint64, long time.Duration) {
+	t.Helper()
 	opts := &profile.Options{
 		Template: doc.Must(map[string]any{"log": []any{}}), Autosave: 10 * time.Second, CallTimeout: 3 * time.Second, LoadTimeout: 30 * time.Second,
 		FallbackSave: 5 * time.Second, JournalEvery: 500 * time.Millisecond, ReapEvery: 5 * time.Second, JournalBytes: 1000,

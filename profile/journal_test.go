@@ -481,7 +481,9 @@ func TestAppendsBesideASaveInFlight(t *testing.T) {
 					t.Errorf("the journal beside a save of unknown outcome: %s", j)
 				}
 				a.kill()
-				_ = <-saved
+				if err := <-saved; err == nil {
+					t.Error("a save was acknowledged after the end of its node")
+				}
 				next := b.load("u", nil)
 				if coins(next.Data()) != 7 || next.Revision() != 3 {
 					t.Errorf("%v at revision %d", next.Data(), next.Revision())
