@@ -14,6 +14,7 @@ import (
 func (f *Fleet) calm() {
 	f.Script.Do(func() {
 		f.say(nil, "faults end")
+		f.Ledger.unwatchSeals()
 		for i, w := range f.Weather {
 			f.Weather[i] = w.fair()
 		}
@@ -79,7 +80,13 @@ func (f *Fleet) audit(auditor *Server) {
 		visits[i].audit = true
 	}
 	for i, v := range visits {
-		switch open := v.AwaitOpen(); {
+		for range 3 { // a load that has waited since the faults may ask again, and go first
+			if !v.AwaitOpen() && refusalOf(v.Err) == Outbid {
+				v = f.Join(auditor, v.Key, v.Plan)
+				v.audit, visits[i] = true, v
+			}
+		}
+		switch open := v.Open(); {
 		case !open:
 			f.Ledger.Violated("cannot be loaded", fmt.Sprintf("%s, after the faults: %v", v.Key, v.Err))
 		case f.Lib.Exact() && v.Waited > limits[i]:

@@ -337,6 +337,13 @@ func (l *Ledger) untilLocked(t *Tenure, has int) {
 	}
 }
 
+// unwatchSeals ends what seals set off.
+func (l *Ledger) unwatchSeals() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.onSeal = nil
+}
+
 // foundLocked ends the time in which steps were held by nothing: the holder has found out.
 func (l *Ledger) foundLocked(t *Tenure) {
 	l.mu.exposed = max(l.mu.exposed, l.now()-t.forgot)

@@ -114,7 +114,8 @@ type point struct {
 
 // NewLedger makes a ledger. exact says that the library stores the records of PROTOCOL.md.
 func NewLedger(now func() time.Duration, exact bool, s Settings) *Ledger {
-	l := &Ledger{say: func(string, ...any) {}, step: func() uint64 { return 0 },
+	l := &Ledger{
+		say: func(string, ...any) {}, step: func() uint64 { return 0 },
 		now: now, exact: exact, beat: s.Beat, tolerance: 300 * time.Millisecond,
 	}
 	l.mu.pages = make(map[string]*page)
@@ -205,12 +206,12 @@ func (pg *page) before(t *Tenure) *Tenure {
 	return best
 }
 
-// precedes tells that t comes after x: by epoch, or by the order of opening.
-func (x *Tenure) precedes(t *Tenure) bool {
-	if x.epoch != 0 && t.epoch != 0 {
-		return x.epoch < t.epoch
+// precedes tells that another comes after it: by epoch, or by the order of opening.
+func (t *Tenure) precedes(other *Tenure) bool {
+	if t.epoch != 0 && other.epoch != 0 {
+		return t.epoch < other.epoch
 	}
-	return x.opened < t.opened || x.opened == t.opened && x != t
+	return t.opened < other.opened || t.opened == other.opened && t != other
 }
 
 // steps is how many steps of play lead to a state.

@@ -55,7 +55,7 @@ func (f *Fleet) onceSealed(within time.Duration, do func(p *Process, key string)
 func sealedHolder(f *Fleet) {
 	f.onceSealed(0, func(p *Process, _ string) {
 		f.Ledger.Met("pause")
-		p.pauseFor(f.between(0, 20*time.Second))
+		f.halt(p, f.between(0, 20*time.Second))
 	})
 	_, v := f.robbed(f.Key(), 2)
 	v.AwaitOpen()

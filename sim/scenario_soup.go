@@ -191,14 +191,14 @@ func (f *Fleet) pauseFor(s *Server, lasts time.Duration) {
 			return
 		}
 		f.Ledger.Met("pause")
-		s.Process.pauseFor(lasts)
+		f.halt(s.Process, lasts)
 	})
 }
 
-// pauseFor pauses a process for a while.
-func (p *Process) pauseFor(lasts time.Duration) {
+// halt pauses a process for a while. In commands and steps only.
+func (f *Fleet) halt(p *Process, lasts time.Duration) {
 	p.Pause()
-	p.w.schedule(p.w.now()+lasts, nil, p.hash, func() bool {
+	f.schedule(f.now()+lasts, nil, p.hash, func() bool {
 		p.Resume()
 		return false
 	})

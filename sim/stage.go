@@ -24,8 +24,8 @@ import (
 //	pause A 60s      stop the process for a while, and let it go on
 //	cut A fast 20s   cut it off from a part of the store: durable, fast or bus
 //	lose A           the answer to the next write of A to a record is lost
-//	deaf A           A hears no asks: it can read no notes, and gets no messages
-//	halt B 5s        once B has sealed a journal it stops for a while
+//	deaf A           have it hear no asks: it can read no notes, and gets no messages
+//	halt B 5s        once it has sealed a journal it stops for a while
 //	forget           the fast store loses its memory
 //	sleep 5s         let time pass
 //	# words          a comment
@@ -108,7 +108,7 @@ func (s *stage) perform(line string) {
 	case "halt":
 		s.onceSealed(0, func(p *Process, _ string) {
 			if p == server.Process {
-				p.pauseFor(lasting(key))
+				s.halt(p, lasting(key))
 			}
 		})
 	case "forget":
