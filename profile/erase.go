@@ -22,6 +22,8 @@ type erasure struct {
 const (
 	// maxErasures bounds what waits to be removed; more is left behind.
 	maxErasures = 16384
+	// tidyAfter is how long a removal waits for others to go with it.
+	tidyAfter = 250 * time.Millisecond
 	// maxEraseTries is how often one removal is tried.
 	maxEraseTries = 8
 )
@@ -73,9 +75,13 @@ func (g *journaler) erase(list ...erasure) {
 	if len(list) == 0 {
 		return
 	}
+	soon := g.clk.Now().Add(tidyAfter)
 	g.mu.Lock()
 	if len(g.mu.gone)+len(list) <= maxErasures {
-		g.mu.gone = append(g.mu.gone, list...)
+		for _, e := range list {
+			e.due = latest(e.due, soon)
+			g.mu.gone = append(g.mu.gone, e)
+		}
 	}
 	g.mu.Unlock()
 	g.wake()

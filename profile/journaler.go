@@ -13,6 +13,7 @@ import (
 // costs nothing while nothing changes. The list is as long as there are sessions at most.
 type journaler struct {
 	every time.Duration
+	clk   clock.Clock
 	wake  func()
 	mu    struct {
 		sync.Mutex

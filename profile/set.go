@@ -87,7 +87,7 @@ func New(n *node.Node, setName string, opts *Options) (*Set, error) {
 	s.mu.disowned = make(map[string]*orphan)
 	s.crew = newCrew(o.MaxWrites, s.clk, s.tasks.start)
 	s.plan.kick = make(chan struct{}, 1)
-	s.journaler.every, s.journaler.wake = o.JournalEvery, s.plan.wake
+	s.journaler.every, s.journaler.clk, s.journaler.wake = o.JournalEvery, s.clk, s.plan.wake
 	s.closing.ended = make(chan struct{})
 	if s.unhandle, err = n.Serve(setName, s.receive); err != nil {
 		halt()
