@@ -89,7 +89,7 @@ func (s *Session) draft() (d *draft, ok bool) {
 		revision: revision, base: s.mu.rec.revision, limit: s.set.opts.JournalBytes,
 		frozen: s.heldUpLocked() || s.mu.reason != 0, refused: s.mu.write.fails > 0,
 	}
-	if j.working || j.over || appendStartOf(j.hold, f) != appendSend {
+	if j.working || j.over || !j.tracks.cover(f.base) || appendStartOf(j.hold, f) != appendSend {
 		return nil, false
 	}
 	if s.mu.cut == nil {

@@ -104,7 +104,7 @@ func (s *Set) freeOrphan(ctx context.Context, o *orphan) {
 // freeRecord frees the record that names the token, by the steps of a takeover: the journal
 // is sealed and replayed first. An unknown outcome is an error: the next look tells.
 func (s *Set) freeRecord(ctx context.Context, o *orphan, r reading) error {
-	recovered, err := s.setFree(ctx, &o.seize, r, node.EvidenceOrphan)
+	recovered, err := s.setFree(ctx, node.ClassSave, &o.seize, r, node.EvidenceOrphan)
 	if err != nil {
 		return err
 	}
@@ -114,12 +114,12 @@ func (s *Set) freeRecord(ctx context.Context, o *orphan, r reading) error {
 }
 
 // setFree seals and replays the journal of a session that nobody has, and frees its record.
-func (s *Set) setFree(ctx context.Context, z *seizure, r reading, evidence node.Evidence) (recovered bool, err error) {
+func (s *Set) setFree(ctx context.Context, c node.Class, z *seizure, r reading, evidence node.Evidence) (recovered bool, err error) {
 	rec, recovered, err := z.seal(ctx, r, nil)
 	if err != nil {
 		return false, err
 	}
-	if err := s.node.Pass(ctx, node.ClassSave, node.KindWrite); err != nil {
+	if err := s.node.Pass(ctx, c, node.KindWrite); err != nil {
 		return false, err
 	}
 	return recovered, s.put(z.key, freed(rec, evidence, s.node.Now()), r.version, s.node.NewVersion())

@@ -209,7 +209,7 @@ func (s *Set) reapSession(ctx context.Context, dead, key string, first node.Look
 		return false, nil
 	}
 	z := seizure{set: s, key: key, by: s.node.NewToken(), schema: s.opts.Schema}
-	if _, err := s.setFree(ctx, &z, r, evidence); err != nil {
+	if _, err := s.setFree(ctx, node.ClassBackground, &z, r, evidence); err != nil {
 		return false, fmt.Errorf("reap: %w", err)
 	}
 	s.stats.reaped.Add(1)

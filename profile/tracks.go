@@ -54,6 +54,10 @@ func (t *tracks) settle(base uint64) {
 	t.spans = t.spans[n:]
 }
 
+// cover tells that nothing since a revision has been forgotten. It has when the record store
+// went back in time: then a save comes first.
+func (t *tracks) cover(base uint64) bool { return t.spans[0].from <= base }
+
 // effects are what the journal of a state holds: everything touched from the oldest span on,
 // up to the state, which is the newest one or one at which a span begins.
 func (t *tracks) effects(now doc.Value, revision uint64) doc.Effects {
