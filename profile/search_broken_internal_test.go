@@ -31,5 +31,6 @@ const (
 	lastEffects              // an append has the effects since the last append only
 	appendsBlindly           // appends go onto whatever version there is
 	neverSeals               // a takeover reads the journal, and does not seal it
+	keepsClaim               // a claim that was refused is tried for ever
 	journalIgnored           // a takeover does not read the journal
 )
