@@ -1,7 +1,7 @@
 package profile
 
 // mutant is a shell that breaks a rule on purpose, so that the search is seen to fail.
-type mutant uint8
+type mutant = uint8
 
 const (
 	sound             mutant = iota

@@ -7,7 +7,7 @@ import (
 
 // This file is the steps of the search: what may happen next in a state, and what it does.
 
-type stepKind uint8
+type stepKind = uint8
 
 const (
 	stepApply stepKind = iota + 1

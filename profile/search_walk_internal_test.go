@@ -75,7 +75,7 @@ func walk(seed uint64, broken mutant) (steps int, excused int, err error) {
 func walkMood(rng *rand.Rand) (mood [stepKinds]int) {
 	for k := range mood {
 		mood[k] = 1 << rng.IntN(4)
-		if rare(stepKind(k)) {
+		if rare(uint8(k)) {
 			mood[k] = 8 << rng.IntN(5)
 		}
 	}

@@ -58,9 +58,20 @@ func (b bounds) String() string {
 		name string
 		n    uint8
 	}{
-		{"nodes", b.nodes}, {"loads", b.loads}, {"commits", b.commits}, {"claims", b.claims}, {"faults", b.faults},
-		{"refusals", b.refusals}, {"crashes", b.crashes}, {"verdicts", b.verdicts}, {"quits", b.quits}, {"releases", b.releases},
-		{"forgets", b.forgets}, {"restores", b.restores}, {"robs", b.robs}, {"restarts", b.restarts},
+		{"nodes", b.nodes},
+		{"loads", b.loads},
+		{"commits", b.commits},
+		{"claims", b.claims},
+		{"faults", b.faults},
+		{"refusals", b.refusals},
+		{"crashes", b.crashes},
+		{"verdicts", b.verdicts},
+		{"quits", b.quits},
+		{"releases", b.releases},
+		{"forgets", b.forgets},
+		{"restores", b.restores},
+		{"robs", b.robs},
+		{"restarts", b.restarts},
 	} {
 		if x.n > 0 {
 			fmt.Fprintf(&out, "%d_%s,", x.n, x.name)
@@ -191,7 +202,7 @@ func (c *modelCall) journalReading() journalReading {
 }
 
 // modelLane tells who on a node waits for a call.
-type modelLane uint8
+type modelLane = uint8
 
 const (
 	laneLoad modelLane = iota
@@ -223,7 +234,7 @@ type modelLoad struct {
 }
 
 type modelSession struct {
-	on, frozen, leaving, suspect, verifying, final, seen bool
+	on, frozen, leaving, suspect, verifying, final bool
 
 	token, epoch, version, base uint8 // the hold
 	finals                      [maxUnknown]uint8
