@@ -1,7 +1,7 @@
 package profile
 
 // mutant is a shell that breaks a rule on purpose, so that the search is seen to fail.
-type mutant uint8
+type mutant = uint8
 
 const (
 	sound             mutant = iota
@@ -31,5 +31,6 @@ const (
 	lastEffects              // an append has the effects since the last append only
 	appendsBlindly           // appends go onto whatever version there is
 	neverSeals               // a takeover reads the journal, and does not seal it
+	keepsClaim               // a claim that was refused is tried for ever
 	journalIgnored           // a takeover does not read the journal
 )

@@ -164,6 +164,9 @@ func (c *coder) call(k *modelCall) {
 		c.version(&k.cond)
 		c.num(&k.claims)
 	}
+	if k.op == opGetRecord {
+		c.num(&k.claims)
+	}
 	if k.version == 0 {
 		return
 	}
@@ -177,7 +180,7 @@ func (c *coder) call(k *modelCall) {
 func (c *coder) bounds(b *bounds) {
 	for _, p := range [...]*uint8{
 		&b.nodes, &b.loads, &b.commits, &b.claims, &b.faults, &b.refusals, &b.crashes, &b.verdicts, &b.quits,
-		&b.releases, &b.forgets, &b.restores, &b.restarts,
+		&b.releases, &b.forgets, &b.restores, &b.restarts, &b.robs,
 	} {
 		c.num(p)
 	}
@@ -236,7 +239,7 @@ func (c *coder) session(s *modelSession) {
 	if !c.on(&s.on) {
 		return
 	}
-	c.flags(&s.frozen, &s.leaving, &s.suspect, &s.verifying, &s.final, &s.empties, &s.fails)
+	c.flags(&s.frozen, &s.leaving, &s.suspect, &s.verifying, &s.final, &s.empties, &s.fails, &s.void)
 	c.token(&s.token)
 	c.num(&s.epoch)
 	c.version(&s.version)
@@ -296,7 +299,7 @@ func (c *coder) world(w *world) {
 	if w.left.restores > 0 {
 		c.journalCell(&w.old)
 	}
-	for _, p := range [...]*uint8{&w.rows, &w.made, &w.claims, &w.acked, &w.exposed, &w.cur} {
+	for _, p := range [...]*uint8{&w.rows, &w.made, &w.claims, &w.robbed, &w.acked, &w.exposed, &w.cur} {
 		c.num(p)
 	}
 	c.data(&w.from)

@@ -29,6 +29,7 @@ func TestSearch(t *testing.T) {
 		{nodes: 2, loads: 2, commits: 2, forgets: 1, crashes: 1, faults: 1},             // memory loss
 		{nodes: 2, loads: 2, commits: 1, forgets: 1, verdicts: 1, faults: 1},            // between seal and claim
 		{nodes: 2, loads: 2, commits: 2, claims: 1, crashes: 1, faults: 1},              // claims
+		{nodes: 2, loads: 2, commits: 2, claims: 1, robs: 1, crashes: 1, faults: 1},     // and refused ones
 		{nodes: 2, loads: 2, commits: 2, restores: 1, crashes: 1, faults: 1},            // an older journal comes back
 		{nodes: 2, loads: 2, commits: 2, refusals: 1, verdicts: 1, forgets: 1},          // journaling while saves are refused
 		{nodes: 2, loads: 2, commits: 3, refusals: 1, crashes: 1},                       // and a crash then
@@ -102,6 +103,7 @@ func TestSearchFindsBrokenRules(t *testing.T) {
 		{"last effects", lastEffects, bounds{nodes: 2, loads: 2, commits: 3, crashes: 1}},
 		{"appends blindly", appendsBlindly, bounds{nodes: 2, loads: 2, commits: 2, verdicts: 1}},
 		{"never seals", neverSeals, bounds{nodes: 2, loads: 2, commits: 2, verdicts: 1}},
+		{"keeps claim", keepsClaim, bounds{nodes: 2, loads: 1, commits: 1, claims: 1, robs: 1}},
 		{"journal ignored", journalIgnored, bounds{nodes: 2, loads: 2, commits: 2, crashes: 1}},
 		// No rule is broken here, but this is what PROTOCOL.md C says is not kept: a living
 		// holder is taken over, and the fast store goes back to before the seal.

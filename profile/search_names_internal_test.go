@@ -118,6 +118,8 @@ func (n *names) step(w *world, s modelStep) string {
 		return "applied late: " + n.call(&w.late[s.node])
 	case stepForget:
 		return "the fast store forgets"
+	case stepRob:
+		return "another profile takes what is claimed"
 	case stepRestore:
 		return "the fast store goes back"
 	}

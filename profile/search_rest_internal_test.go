@@ -14,7 +14,7 @@ import (
 func (w *world) quiet(steps []modelStep) bool {
 	for _, s := range steps {
 		switch s.kind {
-		case stepLate, stepCrash, stepBegin, stepQuit, stepCommit, stepCommitClaim, stepRelease, stepForget, stepRestore, stepRestart:
+		case stepLate, stepCrash, stepBegin, stepQuit, stepCommit, stepCommitClaim, stepRelease, stepForget, stepRestore, stepRestart, stepRob:
 		case stepTake:
 			l := &w.nodes[s.node].load
 			if w.nodes[l.last.rec.node-1].crashed || l.verdict == l.last.rec.token {

@@ -155,7 +155,7 @@ func (s *searcher) pause(w *world, at uint32, steps []modelStep) error {
 		s.rests++
 		return w.checkRest(s.start.left)
 	}
-	if at%64 != 0 {
+	if at > 1024 && at%64 != 0 {
 		return nil
 	}
 	calm := *w

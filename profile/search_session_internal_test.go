@@ -182,6 +182,9 @@ func (w *world) answerSave(i int, c *modelCall) error {
 		if next == saveAgain || next == saveDone && !s.final {
 			s.rec = c.rec
 		}
+		if next == saveAgain {
+			w.voidClaim(s, c.claims)
+		}
 	}
 	return w.saveStep(i, next)
 }
@@ -192,7 +195,7 @@ func (w *world) saveStep(i int, next saveStep) error {
 	case saveDone:
 		w.landed(i)
 	case saveRefused:
-		if s.final && (!s.hold().bound() || w.broken == unfreezes) {
+		if s.final && !s.void && (!s.hold().bound() || w.broken == unfreezes) {
 			s.frozen = false
 		}
 		s.fails = true
@@ -207,6 +210,20 @@ func (w *world) saveStep(i int, next saveStep) error {
 		return fmt.Errorf("save step %d", next)
 	}
 	return nil
+}
+
+// voidClaim is Session.voidLocked, when the row of a claim is another's: what was committed
+// before it is stored by a final save.
+func (w *world) voidClaim(s *modelSession, taken uint8) {
+	keep := w.journaled(s)
+	gone := s.between(keep, s.revision).mask
+	if gone&w.claims&taken == 0 || w.broken == keepsClaim {
+		return
+	}
+	s.data, s.revision = s.at(keep), keep
+	s.mine &^= gone
+	s.frozen, s.leaving, s.void, s.final = true, true, true, true
+	w.cur &^= gone
 }
 
 // idle is a session without a save under way.

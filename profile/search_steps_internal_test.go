@@ -7,7 +7,7 @@ import (
 
 // This file is the steps of the search: what may happen next in a state, and what it does.
 
-type stepKind uint8
+type stepKind = uint8
 
 const (
 	stepApply stepKind = iota + 1
@@ -36,6 +36,7 @@ const (
 	stepRestore
 	stepRestart
 	stepErase
+	stepRob
 	stepKinds
 )
 
@@ -72,6 +73,9 @@ func (w *world) steps(out []modelStep) []modelStep {
 	}
 	if w.left.forgets > 0 && w.jour.version != 0 {
 		out = append(out, modelStep{kind: stepForget})
+	}
+	if w.left.robs > 0 && w.claims&^(w.rows|w.robbed) != 0 {
+		out = append(out, modelStep{kind: stepRob})
 	}
 	if w.left.restores > 0 && (w.old.version != w.jour.version) {
 		out = append(out, modelStep{kind: stepRestore})
@@ -273,6 +277,9 @@ func (w *world) do(s modelStep) error {
 		w.restore()
 	case stepErase:
 		w.erase(i)
+	case stepRob:
+		w.left.robs--
+		w.robbed |= w.claims &^ w.rows
 	case stepRestart:
 		w.left.restarts--
 		*n = modelNode{}

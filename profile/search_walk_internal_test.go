@@ -17,7 +17,7 @@ func walkBounds(rng *rand.Rand) bounds {
 	up := func(n int) uint8 { return uint8(rng.IntN(n + 1)) }
 	b := bounds{
 		nodes: 2 + up(1), loads: 3 + up(5), commits: 3 + up(4), claims: up(2), faults: up(3), refusals: up(2), crashes: up(2),
-		quits: up(2), releases: up(3), forgets: up(2), verdicts: up(3), restarts: up(2),
+		quits: up(2), releases: up(3), forgets: up(2), verdicts: up(3), restarts: up(2), robs: up(1),
 	}
 	if rng.IntN(4) == 0 {
 		b.verdicts, b.restores = 0, 1+up(1)
@@ -75,7 +75,7 @@ func walk(seed uint64, broken mutant) (steps int, excused int, err error) {
 func walkMood(rng *rand.Rand) (mood [stepKinds]int) {
 	for k := range mood {
 		mood[k] = 1 << rng.IntN(4)
-		if rare(stepKind(k)) {
+		if rare(uint8(k)) {
 			mood[k] = 8 << rng.IntN(5)
 		}
 	}
@@ -85,7 +85,7 @@ func walkMood(rng *rand.Rand) (mood [stepKinds]int) {
 // rare are the steps of which there are few.
 func rare(k stepKind) bool {
 	switch k {
-	case stepLose, stepMute, stepTurn, stepCrash, stepQuit, stepTake, stepRelease, stepForget, stepRestore, stepRestart,
+	case stepLose, stepMute, stepTurn, stepCrash, stepQuit, stepTake, stepRelease, stepForget, stepRestore, stepRestart, stepRob,
 		stepLate, stepBegin, stepCommit, stepCommitClaim:
 		return true
 	default:

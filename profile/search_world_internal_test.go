@@ -47,6 +47,7 @@ type bounds struct {
 	releases uint8
 	forgets  uint8 // the fast store loses its memory
 	restores uint8 // the fast store goes back to the value before the last one
+	robs     uint8 // claims whose row another profile puts first
 	restarts uint8 // nodes that come in the place of crashed ones
 }
 
@@ -57,9 +58,20 @@ func (b bounds) String() string {
 		name string
 		n    uint8
 	}{
-		{"nodes", b.nodes}, {"loads", b.loads}, {"commits", b.commits}, {"claims", b.claims}, {"faults", b.faults},
-		{"refusals", b.refusals}, {"crashes", b.crashes}, {"verdicts", b.verdicts}, {"quits", b.quits}, {"releases", b.releases},
-		{"forgets", b.forgets}, {"restores", b.restores}, {"restarts", b.restarts},
+		{"nodes", b.nodes},
+		{"loads", b.loads},
+		{"commits", b.commits},
+		{"claims", b.claims},
+		{"faults", b.faults},
+		{"refusals", b.refusals},
+		{"crashes", b.crashes},
+		{"verdicts", b.verdicts},
+		{"quits", b.quits},
+		{"releases", b.releases},
+		{"forgets", b.forgets},
+		{"restores", b.restores},
+		{"robs", b.robs},
+		{"restarts", b.restarts},
 	} {
 		if x.n > 0 {
 			fmt.Fprintf(&out, "%d_%s,", x.n, x.name)
@@ -170,7 +182,7 @@ type modelCall struct {
 	err     modelErr
 	version uint8
 	cond    uint8
-	claims  uint8 // rows that the put creates, if absent
+	claims  uint8 // rows that the put creates, if absent; rows of others that the get has seen
 	rec     modelRecord
 	jour    modelJournal
 }
@@ -190,7 +202,7 @@ func (c *modelCall) journalReading() journalReading {
 }
 
 // modelLane tells who on a node waits for a call.
-type modelLane uint8
+type modelLane = uint8
 
 const (
 	laneLoad modelLane = iota
@@ -222,7 +234,7 @@ type modelLoad struct {
 }
 
 type modelSession struct {
-	on, frozen, leaving, suspect, verifying, final, seen bool
+	on, frozen, leaving, suspect, verifying, final bool
 
 	token, epoch, version, base uint8 // the hold
 	finals                      [maxUnknown]uint8
@@ -241,6 +253,7 @@ type modelSession struct {
 	jsent    [maxUnknown]uint8
 	jrev     uint8
 	fails    bool // the last save did not land
+	void     bool // a claim was refused: the session ends without it
 	empties  bool // a broken holder is about to empty its journal
 }
 
@@ -284,6 +297,7 @@ type world struct {
 
 	made    uint8     // commits so far
 	claims  uint8     // which of them carry a claim
+	robbed  uint8     // and whose row is another's
 	acked   uint8     // acknowledged, or shown by a load
 	exposed uint8     // commits whose only copy the fast store has forgotten
 	from    modelData // what the session of the record's epoch has loaded
@@ -395,11 +409,11 @@ func (w *world) newVersion() uint8 {
 func (w *world) apply(c *modelCall) error {
 	switch c.op {
 	case opGetRecord:
-		c.version, c.rec = w.record.version, w.record.rec
+		c.version, c.rec, c.claims = w.record.version, w.record.rec, w.robbed
 	case opGetJournal:
 		c.version, c.jour = w.jour.version, w.jour.jour
 	case opPutRecord:
-		if c.cond != w.record.version || c.claims&w.rows != 0 {
+		if c.cond != w.record.version || c.claims&(w.rows|w.robbed) != 0 {
 			c.err = errClash
 			return nil
 		}
