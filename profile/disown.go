@@ -85,6 +85,9 @@ func (s *Set) freeOrphan(ctx context.Context, o *orphan) {
 	s.mu.Lock()
 	o.busy, o.named = false, step == disownFree
 	n := o.note
+	if len(o.claims) > len(d.claims) || len(o.asked) > len(d.asked) { // more came while it was looked at
+		step = disownKeep
+	}
 	if step == disownForget {
 		delete(s.mu.disowned, o.token)
 	} else {

@@ -278,8 +278,8 @@ func TestKickWhenTheSessionIsLost(t *testing.T) {
 		a.faults.Outage(faultstore.All, true)
 		time.Sleep(5 * time.Second)
 		s := b.load("u", nil) // the beats of a have stopped
-		a.faults.Outage(faultstore.All, false)
 		add(t, p.Session(), 1)
+		a.faults.Outage(faultstore.All, false)
 		<-p.Gone()
 		l.expect("u", "joined", "kicked: lost")
 		release(t, s)
