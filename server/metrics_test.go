@@ -356,12 +356,13 @@ func TestMetricsMakeNoCallToTheStore(t *testing.T) {
 		}
 	}
 	open()
-	for {
-		r := d.scrape()
-		if r["shoal_node_beating"] == 1 && r[`shoal_profile_exposed_sessions{set="players"}`] == 0 {
-			r.want(t, readings{`shoal_profile_exposed_seconds{set="players"}`: 0})
-			break
-		}
+	r := d.scrape()
+	for r[`shoal_profile_exposed_sessions{set="players"}`] > 0 {
+		r = d.scrape()
+	}
+	r.want(t, readings{`shoal_profile_exposed_seconds{set="players"}`: 0})
+	for r["shoal_node_beating"] == 0 {
+		r = d.scrape()
 	}
 }
 
