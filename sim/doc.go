@@ -19,6 +19,13 @@
 // compares what the library says in public with a model, and every committed write with the
 // rules of PROTOCOL.md. A [Score] is what one run has shown.
 //
+// What survives is taken literally. A step counts as safe when it is in the record, or in a
+// journal that every takeover has to replay: one that belongs to the record, and whose first
+// append was followed by a save. An acknowledgement of anything else is a violation, and so is
+// each later write after which an acknowledged step is no longer safe. Only what the fast store
+// had held and has forgotten may be lost with its node, until the next save of the holder; such
+// double faults are counted apart, and a session that ends in order is never excused.
+//
 // # Guarantees
 //
 // The same seed gives the same run, to the last step: [World.Hash] is the proof, and the

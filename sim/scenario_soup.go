@@ -78,8 +78,19 @@ func (s *stew) move() {
 		v.Leave()
 	case here && v.Server == server, !server.Up():
 	default:
-		s.last[key] = f.Join(server, key, s.Plan)
+		s.last[key] = f.Join(server, key, s.plan())
 	}
+}
+
+// plan is that of the soup, or of a game that wants nothing to be safe, or most of it.
+func (s *stew) plan() Plan {
+	switch s.f.rng.below(4) {
+	case 0:
+		return Plan{}
+	case 1:
+		return syncing()
+	}
+	return s.Plan
 }
 
 // soup: 3 servers, 10 keys, 120 random joins, leaves and crashes over 20 minutes.
