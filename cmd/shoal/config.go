@@ -36,6 +36,8 @@ type config struct {
 	DeadAfter    span `json:"deadAfter"`
 	CloseTimeout span `json:"closeTimeout"`
 
+	Limits limitsConfig `json:"limits"`
+
 	Sets    map[string]setConfig    `json:"sets"`
 	Boards  map[string]boardConfig  `json:"boards"`
 	Seasons map[string]seasonConfig `json:"seasons"`
@@ -93,6 +95,8 @@ func (c *seasonConfig) UnmarshalJSON(data []byte) error {
 
 // span is a duration in text form ("45s").
 type span time.Duration
+
+func (s span) duration() time.Duration { return time.Duration(s) }
 
 // UnmarshalText reads "45s" or "1080h".
 func (s *span) UnmarshalText(text []byte) error {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	main "github.com/shoalworks/shoal/cmd/shoal"
+	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/season"
 	"github.com/shoalworks/shoal/store"
@@ -62,11 +63,11 @@ func TestDocumentedConfigurationIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	block := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(text)
-	if block == nil {
-		t.Fatal("docs/configuration.md has no YAML")
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(text, -1)
+	if len(blocks) != 2 {
+		t.Fatalf("docs/configuration.md has %d pieces of YAML", len(blocks))
 	}
-	_, _, opts, err := main.Options(file(t, string(block[1])), nil, nil)
+	_, _, opts, err := main.Options(file(t, string(blocks[0][1])+string(blocks[1][1])), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,6 +80,9 @@ func TestDocumentedConfigurationIsRead(t *testing.T) {
 	}
 	if b := opts.Boards["Donated"]; b.Rule != store.Sum || b.Min == nil || *b.Min != 0 || b.Max != nil {
 		t.Errorf("board: %+v", b)
+	}
+	if l := opts.Node.Limits; l.Node.Write != (node.Rate{Base: 60, PerPlayer: 10}) || l.Fleet.Write.Base != 6000 || l.Reserve != 10 || l.BackgroundWait != 150*time.Second {
+		t.Errorf("limits: %+v", l)
 	}
 	if r := opts.Seasons["reef"].Rules; r.Length != 1080*time.Hour || len(r.Stats) != 3 || r.Validate() != nil {
 		t.Errorf("season: %+v %v", r, r.Validate())

@@ -302,18 +302,22 @@ func TestTwoDaemonsOneStore(t *testing.T) {
 		rank.want(t, "10", "standing", "score")
 	}
 
-	// A season event on B, saved; then B is gone without a word.
+	// A season event on B, saved, and more that is only synced; then B is gone without a word.
 	event := b.call("SeasonService/Record", `{"season":"reef",`+player+`,"event":"catch"}`)
 	event.want(t, "1", "stats", "fish")
 	first := event.at("id")
 	b.call("ProfileService/Save", `{`+player+`}`)
+	for range 2 { // the first opens the journal, the second is in it alone
+		b.call("ProfileService/Transact", `{`+player+`,"ops":[{"op":"increment","path":"/coins","by":1}]}`)
+		b.call("ProfileService/Sync", `{`+player+`}`)
+	}
 	b.kill()
 
-	// A takes the dead holder's profile, with what was saved.
+	// A takes the dead holder's profile, with what was saved and what was synced.
 	loaded = a.call("ProfileService/Load", `{`+player+`,"policy":"wait"}`)
-	loaded.want(t, "takeover", "how")
+	loaded.want(t, "recovered", "how")
 	loaded.want(t, "age", "evidence")
-	loaded.want(t, "9007199254740993", "profile", "data", "coins")
+	loaded.want(t, "9007199254740995", "profile", "data", "coins")
 
 	// The season passes its boundary, is closed once, and the title comes with the next load.
 	a.call("ProfileService/Release", `{`+player+`}`)

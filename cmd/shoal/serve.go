@@ -91,7 +91,7 @@ func (c *config) options(logger *slog.Logger) (*shoal.Options, error) {
 	return &shoal.Options{
 		Node: node.Options{
 			Name: c.Name, Beat: time.Duration(c.Beat), DeadAfter: time.Duration(c.DeadAfter),
-			CloseTimeout: time.Duration(c.CloseTimeout), Logger: logger,
+			CloseTimeout: time.Duration(c.CloseTimeout), Limits: c.Limits.limits(), Logger: logger,
 		},
 		Sets: sets, Boards: boards, Seasons: seasons,
 	}, nil
