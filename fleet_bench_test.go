@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/profile"
+	"github.com/shoalworks/shoal/store"
 )
 
 // This file measures what players wait for between two processes of one machine that share a
@@ -210,4 +212,73 @@ func BenchmarkTakeover(b *testing.B) {
 		}
 	}
 	reportSpread(b, each)
+}
+
+// BenchmarkSaves are explicit saves by 256 sessions of 2 KB at once on the embedded store; and
+// the same writes by hand, straight to the store, in the same run.
+func BenchmarkSaves(b *testing.B) {
+	const writers = 256
+	template := doc.Must(map[string]any{"coins": 0, "note": strings.Repeat("x", 2000)})
+	b.Run("store", func(b *testing.B) {
+		st, err := shoal.Open(b.Context(), b.TempDir())
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer func() { _ = st.Close(context.Background()) }()
+		value := template.Encode()
+		versions := make([]store.Version, writers)
+		each(b, writers, func(i int) error {
+			next := versions[i] + 1
+			err := st.Durable().Commit(b.Context(), store.Tx{{
+				Key: fmt.Sprintf("profile/players/u%d", i), Op: store.Put, Value: value, If: store.Is(versions[i]), Version: next,
+			}})[0]
+			versions[i] = next
+			return err
+		})
+	})
+	b.Run("sessions", func(b *testing.B) {
+		st, err := shoal.Open(b.Context(), b.TempDir())
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer func() { _ = st.Close(context.Background()) }()
+		o := shoal.Options{Sets: map[string]*profile.Options{"players": {Template: template, JournalEvery: -1}}}
+		o.Node.Logger = slog.New(slog.DiscardHandler)
+		node, err := shoal.Start(b.Context(), st, &o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer func() { _, _ = node.Close(context.Background()) }()
+		sessions := make([]*profile.Session, writers)
+		for i := range sessions {
+			if sessions[i], err = node.Set("players").Load(b.Context(), fmt.Sprintf("u%d", i), nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+		each(b, writers, func(i int) error {
+			if _, err := sessions[i].Transact(profile.Source{}, doc.Increment("/coins", 1)); err != nil {
+				return err
+			}
+			return sessions[i].Save(b.Context())
+		})
+	})
+}
+
+// each has so many goroutines do b.N things together.
+func each(b *testing.B, n int, do func(i int) error) {
+	b.Helper()
+	b.ResetTimer()
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			for range (b.N + n - 1 - i) / n {
+				if err := do(i); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "writes/s")
 }

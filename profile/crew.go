@@ -64,20 +64,22 @@ func (c *crew) add(s *Session, l lane) {
 }
 
 func (c *crew) work() {
+	t := c.clk.NewTimer(linger)
+	defer t.Stop()
 	for {
+		t.Stop()
 		for s, l := c.next(); s != nil; s, l = c.next() {
 			s.work(l)
 		}
-		if !c.linger() {
+		t.Reset(linger)
+		if !c.linger(t) {
 			return
 		}
 	}
 }
 
 // linger waits for a while to be called back; false sends the worker home.
-func (c *crew) linger() bool {
-	t := c.clk.NewTimer(linger)
-	defer t.Stop()
+func (c *crew) linger(t clock.Timer) bool {
 	select {
 	case <-c.wake:
 		return true
