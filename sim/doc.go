@@ -36,7 +36,8 @@
 // from one place in the program for one key: they cannot be told apart, so what follows may
 // be exchanged between them; [Tally] counts them, they are rare. And what the library does in
 // the order of a map comes in another order each time: traces are compared up to the closing
-// of the servers, where it does.
+// of the servers, where it does. Rarely the scheduler decides: when two goroutines have
+// something to send at one moment, a third may take both in one call, or one and then the other.
 //
 // # Concurrency
 //
