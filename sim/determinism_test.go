@@ -14,13 +14,10 @@ func TestSameSeedSameRun(t *testing.T) {
 		t.Run(s.Name, func(t *testing.T) {
 			t.Parallel()
 			o := sim.Options{Scenario: s, WorldOptions: sim.WorldOptions{Seed: uint64(100 + i), Apart: i%2 == 0}}
-			first, _ := play(t, o)
-			second, _ := play(t, o)
-			if first.Hash != second.Hash {
-				t.Errorf("seed %d: the traces differ: %x and %x", o.Seed, first.Hash, second.Hash)
-			}
+			first, world := play(t, o)
+			compare(t, o, &first, world)
 			o.Seed++
-			if third, _ := play(t, o); third.Hash == first.Hash {
+			if other, _ := play(t, o); other.Hash == first.Hash {
 				t.Error("another seed gives the same run")
 			}
 		})

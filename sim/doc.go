@@ -32,7 +32,7 @@
 // tests compare it. What happens to a call depends on the seed and on whose call it is, of
 // which kind, on which key, the how-manieth: one call more or less elsewhere changes nothing.
 //
-// Two things are beyond the seams. Twins are two calls that one process makes at one moment
+// Three things are beyond the seams. Twins are two calls that one process makes at one moment
 // from one place in the program for one key: they cannot be told apart, so what follows may
 // be exchanged between them; [Tally] counts them, they are rare. And what the library does in
 // the order of a map comes in another order each time: traces are compared up to the closing
