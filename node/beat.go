@@ -208,7 +208,7 @@ type own struct {
 func (n *Node) calibrate(ctx context.Context, before pulse, o own, sent, answered time.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	after, vouched, stepped := n.mu.pulse.readMarks(o.marks, sent, answered, n.opts.Beat)
+	after, vouched, stepped := n.mu.pulse.readMarks(before.marks, o.marks, sent, answered, n.opts.Beat)
 	n.mu.pulse = after
 	may, moved := after.mayJudge(o.beat, sent, answered, n.opts.Beat)
 	if !may && !moved && before.version == o.beat.Version && before.version != after.version {

@@ -76,7 +76,7 @@ func (r Rate) perMinute(players int) float64 {
 	if r == (Rate{}) {
 		return 0
 	}
-	return float64(r.Base) + float64(r.PerPlayer)*float64(players)
+	return max(1, float64(r.Base)+float64(r.PerPlayer)*float64(players)) // the first player must get in
 }
 
 // Rates are limits by kind.

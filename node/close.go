@@ -67,7 +67,6 @@ type service struct {
 }
 
 type closing struct {
-	subscription store.Subscription
 	once         sync.Once
 	begun, ended chan struct{}
 	report       Report
@@ -130,8 +129,11 @@ func (n *Node) close(ctx context.Context) {
 		unfinished = append(unfinished, n.closeStage(stageCtx, stage)...)
 	}
 	n.endLoops(start)
-	if n.closing.subscription != nil {
-		n.closing.subscription.Close()
+	n.mu.Lock()
+	sub := n.mu.subscription
+	n.mu.Unlock()
+	if sub != nil {
+		sub.Close()
 	}
 	last, cancelLast := clock.WithTimeout(ctx, n.opts.Clock, min(beatReserve, n.opts.CloseTimeout/8)+n.opts.Beat)
 	defer cancelLast()
@@ -183,6 +185,11 @@ func (n *Node) endLoops(start time.Time) {
 // session is left. Either write may be lost: then the beat grows old, and the verdict comes
 // by age.
 func (n *Node) lastBeat(ctx context.Context, unfinished []Unfinished) error {
+	select {
+	case <-n.failed:
+		return nil // what stands there is another process's
+	default:
+	}
 	var others sync.WaitGroup
 	defer others.Wait()
 	others.Go(func() { n.drop(ctx, notePrefix(n.id)) }) // nobody will read them

@@ -41,7 +41,7 @@ func (p Pulse) MarkDue(now time.Time, beat time.Duration) (slot int, ok bool) {
 }
 
 func (p Pulse) ReadMarks(seen [2]store.Record, sent, answered time.Time, beat time.Duration) (after Pulse, vouched, moved bool) {
-	q, vouched, moved := p.p.readMarks(seen, sent, answered, beat)
+	q, vouched, moved := p.p.readMarks(p.p.marks, seen, sent, answered, beat)
 	return Pulse{q}, vouched, moved
 }
 

@@ -32,7 +32,8 @@ type gate struct {
 		purses [kinds]purse
 		queues [classes][]*waiter
 		want   [classes]demand // how many calls of a class wait for each kind
-		timer  clock.Timer
+		timer  clock.Timer     // nil: none is set
+		wake   time.Time       // when it goes off
 		counts [classes]GateCount
 	}
 }
@@ -287,15 +288,28 @@ func (g *gate) armLocked() {
 			short = short.plus(w.demand, 1).kinds()
 		}
 	}
-	if g.mu.timer != nil {
+	g.wakeAtLocked(next)
+}
+
+// wakeAtLocked sets the timer; negative stops it. One that goes off earlier stays: what comes
+// later must not put off those who wait.
+func (g *gate) wakeAtLocked(next time.Duration) {
+	at := g.clock.Now().Add(next)
+	switch {
+	case g.mu.timer != nil && next >= 0 && !g.mu.wake.After(at):
+		return
+	case g.mu.timer != nil:
 		g.mu.timer.Stop()
+		g.mu.timer = nil
 	}
 	if next < 0 {
 		return
 	}
+	g.mu.wake = at
 	g.mu.timer = g.clock.AfterFunc(next, func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
+		g.mu.timer = nil
 		g.serveLocked(g.clock.Now())
 	})
 }

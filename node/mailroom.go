@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -44,6 +45,30 @@ func (n *Node) dispatch(note Note) {
 	}
 }
 
+// subscribe asks the bus for the node's messages, within a beat: everything works without
+// them, only slower.
+func (n *Node) subscribe(ctx context.Context) bool {
+	call, cancel := clock.WithTimeout(ctx, n.opts.Clock, n.opts.Beat)
+	defer cancel()
+	sub, err := n.st.Bus().Subscribe(call, topic(n.id), n.receive)
+	if err != nil {
+		n.opts.Logger.WarnContext(ctx, "no messages: notes are read every AskEvery", "node", n.id, "err", err)
+		return false
+	}
+	n.mu.Lock()
+	n.mu.subscription = sub
+	n.mu.Unlock()
+	return true
+}
+
+// subscribeAgain is one step of the loop of a node that has no messages yet.
+func (n *Node) subscribeAgain(ctx context.Context) error {
+	if n.subscribe(ctx) {
+		return errStopped
+	}
+	return nil
+}
+
 // receive takes a message from the bus.
 func (n *Node) receive(payload []byte) {
 	note, err := decodeNote(payload)
@@ -58,10 +83,17 @@ func (n *Node) receive(payload []byte) {
 func (n *Node) readNotes(ctx context.Context) error {
 	r := store.Prefix(notePrefix(n.id))
 	r.Limit = maxNotes
+	if n.notesFrom != "" { // there were more than one read shows
+		r.From, n.notesFrom = n.notesFrom, ""
+	}
+	count := 0
 	for rec, err := range n.st.Fast().Scan(ctx, r) {
 		if err != nil {
 			n.opts.Logger.DebugContext(ctx, "notes not read", "node", n.id, "err", err)
 			return nil
+		}
+		if count++; count == maxNotes {
+			n.notesFrom = rec.Key + "\x00"
 		}
 		note, err := DecodeNote(rec)
 		if err != nil {

@@ -19,11 +19,12 @@ type Node struct {
 	st   *store.Store
 	opts Options
 
-	stop     context.CancelFunc // ends the loops, and the calls of all but the beat's
-	cutBeat  context.CancelFunc // ends the beat's calls
-	loops    sync.WaitGroup
-	failed   chan struct{} // closed when another process was found under this id
-	failOnce sync.Once
+	stop      context.CancelFunc // ends the loops, and the calls of all but the beat's
+	cutBeat   context.CancelFunc // ends the beat's calls
+	loops     sync.WaitGroup
+	notesFrom string        // where the next read of notes begins; empty: at the first; of the notes loop
+	failed    chan struct{} // closed when another process was found under this id
+	failOnce  sync.Once
 
 	gate    *gate // nil without limits
 	classes [classes]*store.Store
@@ -37,8 +38,10 @@ type Node struct {
 		skewed   bool // a local clock that is off has been reported
 		handlers map[string]func(Note)
 		players  func() int
-		seen     map[string]sight // the beats of other nodes, at most maxMembers
-		deaths   map[string]death
+		// subscription to the node's messages; nil: none yet
+		subscription store.Subscription
+		seen         map[string]sight // the beats of other nodes, at most maxMembers
+		deaths       map[string]death
 	}
 	random struct {
 		sync.Mutex
@@ -79,12 +82,8 @@ func Start(ctx context.Context, st *store.Store, opts *Options) (*Node, error) {
 	n.stop = stop
 	beatCtx, cutBeat := context.WithCancel(context.WithoutCancel(ctx))
 	n.cutBeat = cutBeat
-	sub, err := st.Bus().Subscribe(ctx, topic(n.id), n.receive)
-	if err != nil {
-		// Everything works without the bus, only slower.
-		o.Logger.WarnContext(ctx, "no messages: notes are read every AskEvery", "node", n.id, "err", err)
-	} else {
-		n.closing.subscription = sub
+	if !n.subscribe(ctx) {
+		n.loops.Go(func() { n.every(loopCtx, o.DeadAfter, n.subscribeAgain) })
 	}
 	n.loops.Go(func() { n.everyWhile(loopCtx, beatCtx, o.Beat, n.beat) })
 	n.loops.Go(func() { n.every(loopCtx, o.AskEvery, n.readNotes) })

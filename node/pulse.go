@@ -60,11 +60,13 @@ func (p pulse) withMark(slot int, m mark) pulse {
 // readMarks takes in how the marks were seen by a look: whether one of them vouches for the
 // store's clock, and whether one proves that it has moved. A mark that is not there any more
 // cannot be used.
-func (p pulse) readMarks(seen [2]store.Record, sent, answered time.Time, beat time.Duration) (after pulse, vouched, moved bool) {
+//
+// known are the marks as they were when the look began: a newer one cannot have been seen.
+func (p pulse) readMarks(known [2]mark, seen [2]store.Record, sent, answered time.Time, beat time.Duration) (after pulse, vouched, moved bool) {
 	half := beat / 2
 	for i, m := range p.marks {
 		switch {
-		case m.version == 0:
+		case m.version == 0, m.version != known[i].version:
 		case seen[i].Version != m.version:
 			p.marks[i] = mark{}
 		case seen[i].Age > answered.Sub(m.sent)+half, seen[i].Age < sent.Sub(m.acked)-half:

@@ -240,8 +240,12 @@ func (s *Session) stepLocked(step appendStep, err error) appendStep {
 		s.set.journaler.hurry(s)
 	case appendLetGo:
 		s.set.stats.sealed.Add(1)
-		s.refuseSyncsLocked(errUnjournaled)
-		s.set.tasks.start(func() { s.leave(HandedOver, nil) })
+		s.set.tasks.start(func() {
+			s.leave(HandedOver, nil)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.refuseSyncsLocked(errUnjournaled) // they join the final save
+		})
 	case appendVerify:
 		j.tries = 0
 		s.mu.write.verify, s.mu.write.bar = true, true

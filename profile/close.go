@@ -117,12 +117,12 @@ func (s *Set) refuseLoads() {
 	defer s.mu.Unlock()
 	s.mu.closing = true
 	s.reaping.end()
-	s.outage.end()
 	for _, sl := range s.mu.slots {
 		if sl.load != nil {
 			sl.load.cancel(ErrClosing)
 		}
 	}
+	s.outage.end()
 }
 
 // endSessions releases all sessions side by side and counts how they ended.
@@ -214,7 +214,7 @@ func (s *Set) awaitOrphans(ctx context.Context, r *Report) {
 		return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.token, b.token))
 	})
 	for _, o := range left {
-		if ctx.Err() == nil {
+		if s.turnTo(ctx, o) {
 			s.freeOrphan(ctx, o)
 		}
 		s.mu.Lock()

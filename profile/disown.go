@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/node"
 )
 
@@ -43,7 +44,8 @@ func (s *Set) disown(key string, d disowned, n node.Note) {
 	}
 	o.until = latest(o.until, d.until)
 	if n.Version != 0 {
-		o.note = n // there is one key for them: the newest has replaced the others
+		o.note = n          // there is one key for them: the newest has replaced the others
+		o.due = time.Time{} // somebody waits for it
 	}
 	s.mu.Unlock()
 	s.plan.wake()
@@ -67,12 +69,47 @@ func (s *Set) freeOrphans(ctx context.Context, now time.Time) time.Time {
 	return next
 }
 
+// orphanLook is how often a look that can wait looks for budget.
+const orphanLook = 500 * time.Millisecond
+
+// putOff has it looked at later, when there is budget, or when somebody asks for it.
+func (s *Set) putOff(o *orphan) {
+	s.mu.Lock()
+	o.busy = false
+	if o.note.Version == 0 {
+		o.due = s.clk.Now().Add(orphanLook)
+	}
+	s.mu.Unlock()
+	s.plan.wake()
+}
+
+// turnTo waits until nobody else is at the token; false when ctx has ended before.
+func (s *Set) turnTo(ctx context.Context, o *orphan) bool {
+	for {
+		s.mu.Lock()
+		free := !o.busy
+		o.busy = true
+		s.mu.Unlock()
+		if free {
+			return true
+		}
+		if clock.Sleep(ctx, s.clk, 20*time.Millisecond) != nil {
+			return false
+		}
+	}
+}
+
 // freeOrphan looks once, and frees the record if it names the token.
 func (s *Set) freeOrphan(ctx context.Context, o *orphan) {
 	s.mu.Lock()
 	d := o.disowned
 	s.mu.Unlock()
-	r, err := s.readAs(ctx, s.urgency(o), o.key)
+	class := s.urgency(o)
+	if class == node.ClassBackground && !s.node.Spare(class) {
+		s.putOff(o)
+		return
+	}
+	r, err := s.readAs(ctx, class, o.key)
 	step := disownKeep
 	if err == nil {
 		step = disownStepOf(d, r, s.clk.Now())

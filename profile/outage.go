@@ -19,6 +19,7 @@ type outage struct {
 		sync.Mutex
 		over chan struct{} // closed when the store has answered; nil: it is not known to be down
 		stop context.CancelFunc
+		gone bool // the set closes: nobody asks any more
 	}
 }
 
@@ -26,6 +27,7 @@ type outage struct {
 func (o *outage) end() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.mu.gone = true
 	if o.mu.stop != nil {
 		o.mu.stop()
 	}
@@ -49,6 +51,10 @@ func (s *Set) down() <-chan struct{} {
 	defer o.Unlock()
 	if o.over == nil {
 		over := make(chan struct{})
+		if o.gone {
+			close(over)
+			return over
+		}
 		ctx, stop := context.WithCancel(s.life())
 		o.over, o.stop = over, stop
 		s.tasks.start(func() {
@@ -61,6 +67,19 @@ func (s *Set) down() <-chan struct{} {
 		})
 	}
 	return o.over
+}
+
+// sitOut waits for the end of an outage, if the last read failed for one, or for a kick.
+func (v *vigil) sitOut(ctx context.Context) {
+	if !speaksOfAnOutage(v.load.err) {
+		return
+	}
+	select {
+	case <-v.load.set.down():
+	case <-v.load.kick:
+		v.load.wake() // it is for the look that follows
+	case <-ctx.Done():
+	}
 }
 
 // probe returns when the durable store answers, or the set ends.

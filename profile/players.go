@@ -185,6 +185,11 @@ func (ps *Players) admit(p *Player) (begin bool, err error) {
 		ps.mu.seats[p.key] = p.seat
 		return true, nil
 	}
+	if former := st.next; former != nil { // it left before its turn came
+		ps.joinedLocked(former)
+		former.over = true
+		close(former.gone)
+	}
 	p.seat, st.next = st, p
 	return false, nil
 }

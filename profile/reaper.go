@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,7 +21,7 @@ const (
 	reapers    = 4    // sessions that are saved at once
 	maxMarkers = 4096 // markers of one dead node that are looked at in one round
 	wideEvery  = 40   // rounds from one that looks for markers of nodes without a beat to the next
-	maxGone    = 256  // nodes with markers that such a round looks at
+	maxMarked  = 256  // nodes with markers that such a round looks at
 )
 
 // reaping is the state of the reaper of a set: one round at a time.
@@ -31,6 +33,7 @@ type reaping struct {
 		stop context.CancelFunc // ends the round; nil: there is none
 	}
 	rounds int                  // so far; of the loop
+	from   string               // where the next wide round begins; of the round
 	absent map[string]node.Look // first looks at nodes that have markers and no beat; of the round
 }
 
@@ -62,25 +65,23 @@ func (s *Set) reapDue(ctx context.Context, now time.Time) time.Time {
 		return m.due
 	}
 	m.due = now.Add(s.opts.ReapEvery)
-	wide := s.reaping.rounds%wideEvery == 0 || len(s.reaping.absent) > 0
+	scan := s.reaping.rounds%wideEvery == 0
 	s.reaping.rounds++
-	if dead := s.node.Dead(); (wide || len(dead) > 0) && !s.isClosing() {
+	if dead := s.node.Dead(); (scan || len(s.reaping.absent) > 0 || len(dead) > 0) && !s.isClosing() {
 		m.busy = true
 		ctx, m.stop = context.WithCancel(ctx)
-		s.tasks.start(func() { s.reapRound(ctx, dead, wide) })
+		s.tasks.start(func() { s.reapRound(ctx, dead, scan) })
 	}
 	return m.due
 }
 
 // reapRound looks after all dead nodes, and now and then for nodes that have left markers and
 // have no beat: they could not tidy up before their end, or the fast store has forgotten them.
-func (s *Set) reapRound(ctx context.Context, dead []node.Death, wide bool) {
+func (s *Set) reapRound(ctx context.Context, dead []node.Death, scan bool) {
 	for _, d := range dead {
 		s.reapNode(ctx, d.Node, node.Look{})
 	}
-	if wide {
-		s.reapGone(ctx)
-	}
+	s.reapGone(ctx, scan)
 	s.reaping.end()
 	m := &s.reaping.mu
 	m.Lock()
@@ -89,12 +90,20 @@ func (s *Set) reapRound(ctx context.Context, dead []node.Death, wide bool) {
 	s.plan.wake()
 }
 
-// reapGone looks after nodes that have markers and no beat, in two looks.
-func (s *Set) reapGone(ctx context.Context) {
+// reapGone looks after nodes that have markers and no beat, in two looks: those that were
+// looked at before, and, in a scan, others.
+func (s *Set) reapGone(ctx context.Context, scan bool) {
+	ids := slices.Sorted(maps.Keys(s.reaping.absent))
+	if scan {
+		ids = append(ids, s.markedNodes(ctx)...)
+	}
 	absent := make(map[string]node.Look)
-	for _, id := range s.markedNodes(ctx) {
+	for _, id := range ids {
+		if _, again := absent[id]; again || id == s.node.ID() {
+			continue
+		}
 		look, err := s.lookAt(ctx, id)
-		if id == s.node.ID() || err != nil || look.Present {
+		if err != nil || look.Present || !s.marked(ctx, id) {
 			continue
 		}
 		first := node.FirstLook(s.reaping.absent[id], look)
@@ -106,11 +115,15 @@ func (s *Set) reapGone(ctx context.Context) {
 	s.reaping.absent = absent
 }
 
-// markedNodes are the nodes that have left markers in this set or another.
+// markedNodes are nodes that have left markers in this set, as many as one round looks at; the
+// next one goes on behind them.
 func (s *Set) markedNodes(ctx context.Context) (out []string) {
 	r := store.Prefix(node.EstateFolder)
 	r.Limit = 1
-	for len(out) < maxGone {
+	if s.reaping.from != "" {
+		r.From, s.reaping.from = s.reaping.from, ""
+	}
+	for range maxMarked {
 		id := ""
 		call, cancel := s.within(ctx)
 		for rec, err := range s.fast.Scan(call, r) {
@@ -120,12 +133,27 @@ func (s *Set) markedNodes(ctx context.Context) (out []string) {
 		}
 		cancel()
 		if id == "" {
-			break
+			return out
 		}
-		out = append(out, id)
+		if s.marked(ctx, id) {
+			out = append(out, id)
+		}
 		r.From = node.EstateFolder + id + "0" // behind all of "<id>/"
 	}
+	s.reaping.from = r.From
 	return out
+}
+
+// marked tells that a node has markers in this set.
+func (s *Set) marked(ctx context.Context, id string) bool {
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	r := store.Prefix(markerPrefix(id, s.name))
+	r.Limit = 1
+	for _, err := range s.fast.Scan(ctx, r) {
+		return err == nil
+	}
+	return false
 }
 
 // reapNode saves and frees the journaled sessions of one dead node. first is an earlier look

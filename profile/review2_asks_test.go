@@ -136,7 +136,7 @@ func TestAnAskInTheRecordCountsThoughItsAnswerWasLost(t *testing.T) {
 		a.faults.Outage(faultstore.All, true)
 		b.faults.SetRule(faultstore.First(
 			nth(1, on("commit", "profile/"), faultstore.FailAfter),
-			always(func(c faultstore.Call) bool { return c.Part == faultstore.Fast }, faultstore.Fault{Kind: faultstore.FailBefore}),
+			always(func(c faultstore.Call) bool { return c.Part == faultstore.Fast && c.Write }, faultstore.Fault{Kind: faultstore.FailBefore}),
 		))
 		ctx, cancel := context.WithTimeout(t.Context(), 80*time.Second)
 		defer cancel()

@@ -18,7 +18,7 @@ func TestAHolderThatComesBackIsNotJudgedByAnOlderLook(t *testing.T) {
 			s := a.load("u", nil)
 			add(t, s, 5)
 			syncNow(t, s)
-			time.Sleep(5 * time.Second)
+			time.Sleep(5300 * time.Millisecond) // between two of a's reads of its notes
 			a.faults.Outage(faultstore.Fast|faultstore.Bus, true)
 			loaded := make(chan *profile.Session, 1)
 			go func() { loaded <- b.load("u", &profile.LoadOptions{Policy: profile.Wait}) }()

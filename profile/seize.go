@@ -42,6 +42,7 @@ func (z *seizure) seal(ctx context.Context, r reading, j *journalReading) (rec r
 		step := sealStepOf(r.record, *j, z.confirmed(r, *j))
 		switch step {
 		case sealNothing:
+			z.sealed = j.version // of an earlier session, if any: mine goes there, or removes it
 			return r.record, false, nil
 		case sealLater:
 			return r.record, false, fmt.Errorf("journal: %w: %w", ErrNewerSchema, j.problem)

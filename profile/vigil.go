@@ -24,6 +24,8 @@ type vigil struct {
 	accepted bool
 	nextAsk  time.Time
 	fails    int           // asks that could not be left
+	answers  int           // to notes that were left
+	unsure   bool          // the last one may still land
 	inRecord store.Version // of the record that carries the ask; 0: none does
 	withAsk  record
 
@@ -82,7 +84,7 @@ func (l *load) wait(ctx context.Context, r reading) (reading, error) {
 		case waitTakeOver:
 			return l.takeOver(ctx, r, evidence, v.prefetched(r))
 		case waitAsk:
-			v.askAgain(ctx)
+			v.askAgain()
 		case waitOn:
 		}
 		if err := v.rest(ctx, r); err != nil {
@@ -91,6 +93,7 @@ func (l *load) wait(ctx context.Context, r reading) (reading, error) {
 		next, ok := v.look(ctx, r)
 		switch {
 		case !ok:
+			v.sitOut(ctx)
 		case l.has(next) && v.note == noteOther:
 			return next, v.passOn(next)
 		case outbid(v.note, next):
@@ -108,7 +111,7 @@ func (l *load) wait(ctx context.Context, r reading) (reading, error) {
 func (v *vigil) start(ctx context.Context, r reading) {
 	if !v.load.opts.Quiet && v.version == 0 && !v.asking.running() {
 		v.load.set.tasks.start(func() { v.tell(ctx) })
-		v.ask(ctx)
+		v.ask()
 	}
 	if v.latest.At.IsZero() {
 		v.lookOut(ctx, r)
@@ -159,11 +162,11 @@ type asked struct {
 }
 
 // ask has the note left, which takes as long as it takes.
-func (v *vigil) ask(ctx context.Context) {
+func (v *vigil) ask() {
 	s := v.load.set
 	v.nextAsk = s.clk.Now().Add(s.node.Options().AskEvery)
 	v.asking.start(s, func() asked {
-		call, cancel := s.within(ctx)
+		call, cancel := s.call() // in the set's own name: the load's end must not make it unknown
 		defer cancel()
 		version, err := s.node.LeaveNote(call, v.holder, v.noteFor())
 		return asked{version, err}
@@ -173,7 +176,8 @@ func (v *vigil) ask(ctx context.Context) {
 // hasAsked takes in what came of it; when the fast store does not take the note twice, the
 // record carries the ask.
 func (v *vigil) hasAsked(ctx context.Context, r reading, a asked) {
-	v.version = a.version
+	v.answers++
+	v.version, v.unsure = a.version, store.OutcomeOf(a.err) == store.Unknown
 	if a.err == nil {
 		v.load.set.stats.asks.Add(1)
 		v.fails, v.note = 0, noteMine
@@ -196,7 +200,12 @@ func (v *vigil) arrive() {
 // next save.
 func (v *vigil) askInRecord(r reading) {
 	s := v.load.set
-	if a, ok := r.record.asked(v.target); ok && a.token == v.token {
+	if r.holder() != v.target {
+		return
+	}
+	if a, ok := r.record.asked(v.target); ok && a.token == v.token { // an answer was lost
+		v.inRecord, v.withAsk = r.version, r.record
+		v.arrive()
 		return
 	}
 	version := s.node.NewVersion()
@@ -211,9 +220,9 @@ func (v *vigil) askInRecord(r reading) {
 
 // askAgain leaves the ask once more when it is gone or never landed, not more often than the
 // holder reads.
-func (v *vigil) askAgain(ctx context.Context) {
+func (v *vigil) askAgain() {
 	if !v.asking.running() && !v.load.set.clk.Now().Before(v.nextAsk) {
-		v.ask(ctx)
+		v.ask()
 	}
 }
 
@@ -221,7 +230,9 @@ func (v *vigil) askAgain(ctx context.Context) {
 func (v *vigil) sleep(ctx context.Context, r reading) error {
 	now := v.load.set.clk.Now()
 	next := now.Add(v.pollEvery(now))
-	next = earlier(next, v.nextLook)
+	if !v.looking.running() {
+		next = earlier(next, v.nextLook)
+	}
 	if !v.landed.IsZero() {
 		f := v.facts(r)
 		if at := v.landed.Add(f.stealAfter); at.After(now) {
@@ -278,7 +289,7 @@ func (v *vigil) withdraw() {
 	rec, at := v.withAsk, v.inRecord
 	v.inRecord = 0
 	if n.Version != 0 && v.note != noteOther {
-		s.discard(v.holder, n)
+		s.discardAsk(v.holder, n, v.unsure)
 	}
 	if at != 0 {
 		s.tasks.start(func() {
@@ -291,9 +302,20 @@ func (v *vigil) withdraw() {
 
 // withdrawLate takes away the note that was on its way when it was to be withdrawn.
 func (v *vigil) withdrawLate(asking errand[asked]) {
-	n := v.noteFor()
-	n.Version = asking.await().version
-	v.load.set.discard(v.holder, n)
+	n, a := v.noteFor(), asking.await()
+	n.Version = a.version
+	v.load.set.discardAsk(v.holder, n, store.OutcomeOf(a.err) == store.Unknown)
+}
+
+// discardAsk removes an ask that nobody waits for any more, and looks again later for one that
+// may still land: its holder would let go for nobody.
+func (s *Set) discardAsk(holder string, n node.Note, unsure bool) {
+	s.discard(holder, n)
+	if unsure {
+		for _, beats := range [...]time.Duration{1, 2, 3, 4, 5, 6, 10, 20} {
+			s.discardAt(holder, n, s.clk.Now().Add(beats*s.node.Options().AskEvery/2))
+		}
+	}
 }
 
 // grace is how long a claim that is under way may still take when its load has ended: an

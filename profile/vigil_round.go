@@ -60,6 +60,7 @@ type noteSeen struct {
 	note    noteState
 	version store.Version
 	rival   asker
+	answers int // to the own notes, when it began
 }
 
 // beatSeen is what a look at the holder's beat, and a read of the journal beside it, have shown.
@@ -74,9 +75,10 @@ type beatSeen struct {
 // store that does not answer must not slow them down. ok is false when the record could not
 // be read.
 func (v *vigil) look(ctx context.Context, r reading) (next reading, ok bool) {
-	if !v.load.opts.Quiet && !v.reading.running() {
+	if !v.load.opts.Quiet && !v.reading.running() && !v.asking.running() {
 		v.reading.at = r.version
-		v.reading.start(v.load.set, func() noteSeen { return v.readNote(ctx) })
+		answers := v.answers
+		v.reading.start(v.load.set, func() noteSeen { return v.readNote(ctx, answers) })
 	}
 	if !v.load.set.clk.Now().Before(v.nextLook) {
 		v.lookOut(ctx, r)
@@ -100,7 +102,7 @@ func (v *vigil) gather(ctx context.Context, r reading) {
 	if s, ok := v.reading.within(over); ok {
 		v.noted(s)
 	}
-	stale := v.looking.late && v.looking.at != r.version
+	stale := v.looking.at != r.version // the record has moved since
 	if s, ok := v.looking.within(over); ok {
 		v.judge(s, v.looking.at, stale)
 	}
@@ -118,8 +120,12 @@ func (v *vigil) patience(ctx context.Context) (over <-chan struct{}, cancel cont
 	return call.Done(), cancel
 }
 
-// noted takes in a read of the note.
+// noted takes in a read of the note. One that began before the own note was answered shows
+// what stood there before it.
 func (v *vigil) noted(s noteSeen) {
+	if s.answers != v.answers && s.note != noteMine && s.note != noteAccepted {
+		return
+	}
 	if s.note != noteUnread {
 		v.note, v.rival = s.note, s.rival
 	}
@@ -182,7 +188,7 @@ func (v *vigil) prefetched(r reading) *journalReading {
 }
 
 // readNote reads the note that waits for the holder.
-func (v *vigil) readNote(ctx context.Context) noteSeen {
+func (v *vigil) readNote(ctx context.Context, answers int) noteSeen {
 	set := v.load.set
 	ctx, cancel := set.within(ctx)
 	defer cancel()
@@ -190,17 +196,14 @@ func (v *vigil) readNote(ctx context.Context) noteSeen {
 	if err != nil {
 		return noteSeen{}
 	}
-	if recs[0].Missing() {
-		return noteSeen{note: noteNone}
-	}
+	seen := noteSeen{note: noteNone, answers: answers}
 	n, err := node.DecodeNote(recs[0])
-	if err != nil {
-		return noteSeen{note: noteNone} // somebody else's: the ask goes over it
+	if recs[0].Missing() || err != nil { // somebody else's: the ask goes over it
+		return seen
 	}
-	return noteSeen{
-		note: noteStateOf(n, v.target, v.token), version: n.Version,
-		rival: asker{token: n.Token, node: n.Node, target: n.For},
-	}
+	seen.note, seen.version = noteStateOf(n, v.target, v.token), n.Version
+	seen.rival = asker{token: n.Token, node: n.Node, target: n.For}
+	return seen
 }
 
 // lookOut has the beat looked at, and the journal read beside it, unless that is under way.

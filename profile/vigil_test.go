@@ -70,7 +70,7 @@ func TestHangingFastStoreGetsNoMoreCalls(t *testing.T) {
 			return hang(c)
 		})
 		b.fails("u", &profile.LoadOptions{Wait: 9 * time.Second, Policy: profile.Wait}, profile.ErrTimeout)
-		if n, l, r := notes.take(), looks.take(), records.take(); n != 1 || l != 1 || r < 30 {
+		if n, l, r := notes.take(), looks.take(), records.take(); n > 1 || l != 1 || r < 30 {
 			t.Errorf("%d reads of the note, %d looks, %d reads of the record", n, l, r)
 		}
 		b.faults.SetRule(nil)
