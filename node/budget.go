@@ -191,7 +191,7 @@ func (d demand) plus(o demand, times int) demand {
 // purse is what is left of one kind: a token bucket of a minute's allowance.
 type purse struct {
 	tokens float64
-	rate   float64 // a second; 0 is no limit
+	full   float64 // what it holds at most, and gains in a minute; 0 is no limit
 	at     time.Time
 }
 
@@ -201,30 +201,29 @@ func (p purse) refilled(now time.Time, perMinute float64) purse {
 		return purse{at: now}
 	}
 	full := perMinute
-	if p.rate == 0 {
-		return purse{tokens: full, rate: perMinute / 60, at: now}
+	if p.full == 0 {
+		return purse{tokens: full, full: full, at: now}
 	}
-	gained := max(0, now.Sub(p.at).Seconds()) * p.rate
-	return purse{tokens: min(full, p.tokens+gained), rate: perMinute / 60, at: now}
+	gained := max(0, now.Sub(p.at).Minutes()) * p.full
+	return purse{tokens: min(full, p.tokens+gained), full: full, at: now}
 }
 
 // affords tells whether n requests may be made by a class. What is larger than a full purse
 // goes when the purse is full, and leaves a debt.
 func (p purse) affords(n int, c Class, reserve int) bool {
-	if p.rate == 0 || n == 0 {
+	if p.full == 0 || n == 0 {
 		return true
 	}
 	left := 0.0
 	if c != ClassSave {
 		left = float64(reserve)
 	}
-	full := p.rate * 60
-	return p.tokens >= min(float64(n)+left, full)
+	return p.tokens >= min(float64(n)+left, p.full)
 }
 
 // spent is the purse after n requests.
 func (p purse) spent(n int) purse {
-	if p.rate > 0 {
+	if p.full > 0 {
 		p.tokens -= float64(n)
 	}
 	return p
@@ -239,6 +238,6 @@ func (p purse) wait(n int, c Class, reserve int) time.Duration {
 	if c != ClassSave {
 		left = float64(reserve)
 	}
-	missing := min(float64(n)+left, p.rate*60) - p.tokens
-	return time.Duration(missing/p.rate*float64(time.Second)) + time.Millisecond
+	missing := min(float64(n)+left, p.full) - p.tokens
+	return time.Duration(missing/p.full*float64(time.Minute)) + time.Millisecond
 }

@@ -73,7 +73,7 @@ func (n *Node) takeCensus(ctx context.Context) error {
 	}
 	members := n.membersOf(ctx, recs)
 	if n.gate != nil {
-		n.gate.setCrowd(n.crowdOf(members))
+		n.gate.setCrowd(n.settled(n.crowdOf(members)))
 	}
 	suspects := n.takeIn(recs)
 	for _, id := range suspects[:min(len(suspects), maxCensusLooks)] {

@@ -36,3 +36,17 @@ func (n *Node) crowdOf(members []Member) crowd {
 	}
 	return c
 }
+
+// settled is the crowd to go by: when the fleet seems to have shrunk by more than half, the one
+// before, until a second census says so too. After a step of the store's clock, or when the
+// fast store has forgotten the beats, everybody else seems gone for a moment, and each node
+// would take the whole fleet's share.
+func (n *Node) settled(c crowd) crowd {
+	last := n.census.crowd
+	if 2*c.nodes < last.nodes && !n.census.shrunk {
+		n.census.shrunk = true
+		return crowd{here: c.here, nodes: last.nodes, fleet: max(last.fleet, c.fleet)}
+	}
+	n.census.crowd, n.census.shrunk = c, false
+	return c
+}

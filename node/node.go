@@ -22,9 +22,13 @@ type Node struct {
 	stop      context.CancelFunc // ends the loops, and the calls of all but the beat's
 	cutBeat   context.CancelFunc // ends the beat's calls
 	loops     sync.WaitGroup
-	notesFrom string        // where the next read of notes begins; empty: at the first; of the notes loop
-	failed    chan struct{} // closed when another process was found under this id
-	failOnce  sync.Once
+	notesFrom string   // where the next read of notes begins; empty: at the first; of the notes loop
+	census    struct { // of the census loop
+		crowd  crowd // as it was last gone by
+		shrunk bool  // the last census has found less than half of it
+	}
+	failed   chan struct{} // closed when another process was found under this id
+	failOnce sync.Once
 
 	gate    *gate // nil without limits
 	classes [classes]*store.Store

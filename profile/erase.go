@@ -17,6 +17,7 @@ type erasure struct {
 	until  time.Time     // a write of it may still land: come back until then
 	tries  int
 	due    time.Time
+	end    time.Time // when it is given up
 }
 
 const (
@@ -24,8 +25,8 @@ const (
 	maxErasures = 16384
 	// tidyAfter is how long a removal waits for others to go with it.
 	tidyAfter = 250 * time.Millisecond
-	// maxEraseTries is how often one removal is tried.
-	maxEraseTries = 8
+	// eraseFor is how long one removal is tried: longer than a fast store is down.
+	eraseFor = 10 * time.Minute
 )
 
 // tidyLocked has removed what a session leaves behind: its marker, and its journal unless
@@ -80,6 +81,9 @@ func (g *journaler) erase(list ...erasure) {
 	if len(g.mu.gone)+len(list) <= maxErasures {
 		for _, e := range list {
 			e.due = latest(e.due, soon)
+			if e.end.IsZero() {
+				e.end = soon.Add(eraseFor)
+			}
 			g.mu.gone = append(g.mu.gone, e)
 		}
 	}
@@ -153,7 +157,7 @@ func (s *Set) eraseBatch(gone []erasure) (again []erasure) {
 func (e *erasure) later(s *Set) bool {
 	e.tries++
 	e.due = s.clk.Now().Add(backoff(e.tries+3, s.node.Random()))
-	return e.tries < maxEraseTries
+	return e.due.Before(e.end)
 }
 
 // mayCome tells that a write of it may still land.

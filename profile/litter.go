@@ -20,7 +20,7 @@ type litter struct {
 const (
 	takenFor   = time.Minute // how long a holder has to find out that its session was taken
 	maxLitter  = 4096        // notes to be removed; more are left where they are
-	maxSweeps  = 12          // tries to remove one
+	maxSweeps  = 120         // tries to remove one: longer than a fast store is down
 	sweepAgain = 5 * time.Second
 )
 

@@ -87,7 +87,7 @@ func TestAReadFromBeforeTheAskDoesNotOutbid(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a, b, c := f.start("a", nil), f.start("b", nil), f.start("c", nil)
 		a.load("u", nil)
-		time.Sleep(5 * time.Second)
+		time.Sleep(5300 * time.Millisecond)                         // between two of a's reads of its notes
 		a.faults.SetRule(func(c faultstore.Call) faultstore.Fault { // it hears late
 			if c.Op == "scan" || c.Part == faultstore.Bus {
 				return faultstore.Fault{Kind: faultstore.FailBefore}
