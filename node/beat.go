@@ -105,7 +105,7 @@ func (n *Node) sendBeat(ctx context.Context, closed bool) error {
 
 	b := sentBeat{version: n.NewVersion(), sent: n.opts.Clock.Now()}
 	err := n.st.Fast().Commit(ctx, store.Tx{{
-		Key: n.beatKey(), Op: store.Put, Value: form.encode(), If: store.Is(p.version), Version: b.version,
+		Key: n.beatKey(), Op: store.Put, Value: form.encode(), If: store.Is(p.cond()), Version: b.version,
 	}})[0]
 	switch {
 	case err == nil:
@@ -131,13 +131,19 @@ func (n *Node) adoptBeat(ctx context.Context) error {
 	}
 	n.mu.Lock()
 	own, mine := n.mu.pulse.own(recs[0].Version)
-	if recs[0].Missing() {
+	back := false
+	switch {
+	case recs[0].Missing():
 		n.mu.pulse = n.mu.pulse.forgotten()
+	case !mine:
+		n.mu.pulse, back = n.mu.pulse.wentBack(recs[0].Version)
 	}
 	n.mu.Unlock()
 	switch {
 	case recs[0].Missing():
 		return fmt.Errorf("node: beat: the store has forgotten it: %w", store.ErrConflict)
+	case back:
+		return fmt.Errorf("node: beat: the store has gone back to an earlier one: %w", store.ErrConflict)
 	case mine:
 		n.landed(own)
 		return errAdopted

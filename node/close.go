@@ -236,6 +236,9 @@ func (n *Node) removeBeat(ctx context.Context) error {
 		}
 		n.mu.Lock()
 		_, mine := n.mu.pulse.own(recs[0].Version)
+		if !mine {
+			_, mine = n.mu.pulse.wentBack(recs[0].Version)
+		}
 		n.mu.Unlock()
 		if !mine {
 			return nil // gone, or not ours

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"slices"
 	"time"
 
 	"github.com/shoalworks/shoal/store"
@@ -10,15 +11,22 @@ import (
 
 // pulse is the history of a node's own beats, as far as the rules need it.
 type pulse struct {
-	version store.Version // of the last beat known to have landed; 0 when none
-	landed  time.Time     // local time at which that beat was sent
-	acked   time.Time     // local time at which its answer came
-	run     time.Time     // when the current run of landed beats began
-	marks   [2]mark       // older records of this node, see mark
-	blocked time.Time     // judging is forbidden until then: the store's clock has moved
-	doubt   int           // landed beats in time that are needed before the node trusts itself again
-	pending []sentBeat    // beats whose outcome is unknown, oldest first, at most maxPending
+	version store.Version   // of the last beat known to have landed; 0 when none
+	landed  time.Time       // local time at which that beat was sent
+	acked   time.Time       // local time at which its answer came
+	run     time.Time       // when the current run of landed beats began
+	marks   [2]mark         // older records of this node, see mark
+	blocked time.Time       // judging is forbidden until then: the store's clock has moved
+	doubt   int             // landed beats in time that are needed before the node trusts itself again
+	pending []sentBeat      // beats whose outcome is unknown, oldest first, at most maxPending
+	past    []store.Version // beats that landed before, oldest first, at most maxPast
+	// older is a beat of this node that stands in the store again, because the store went back
+	// in time (a failover may lose the last moments): the next beat goes on it. 0: none.
+	older store.Version
 }
+
+// maxPast bounds how far back a store may go without this node's beat seeming another's.
+const maxPast = 64
 
 type sentBeat struct {
 	version store.Version
@@ -109,13 +117,39 @@ func (p pulse) landedBeat(b sentBeat, acked time.Time, beat, deadAfter time.Dura
 	if p.version == 0 || b.sent.Sub(p.landed) > beat+beat/2 {
 		p.run = b.sent
 	}
-	p.version, p.landed, p.acked, p.pending = b.version, b.sent, acked, nil
+	if p.version != 0 {
+		p.past = append(p.past[max(0, len(p.past)-maxPast+1):len(p.past):len(p.past)], p.version)
+	}
+	p.version, p.landed, p.acked, p.pending, p.older = b.version, b.sent, acked, nil, 0
 	return p
+}
+
+// cond is the version that the next beat is conditional on.
+func (p pulse) cond() store.Version {
+	if p.version != 0 {
+		return p.version
+	}
+	return p.older
+}
+
+// wentBack notes that an earlier beat of this node stands in the store; ok is false when v is
+// none. It is no landed beat: others see it grow old, and the store may have forgotten more.
+func (p pulse) wentBack(v store.Version) (after pulse, ok bool) {
+	if v == 0 || v != p.older && !slices.Contains(p.past, v) {
+		return p, false
+	}
+	p = p.forgotten()
+	p.older = v
+	return p, true
 }
 
 // forgotten notes that the store has no beat of this node any more.
 func (p pulse) forgotten() pulse {
-	return pulse{blocked: p.blocked, pending: p.pending, marks: p.marks, doubt: p.doubt}
+	past := p.past
+	if p.version != 0 {
+		past = append(past[:len(past):len(past)], p.version)
+	}
+	return pulse{blocked: p.blocked, pending: p.pending, marks: p.marks, doubt: p.doubt, past: past[max(0, len(past)-maxPast):]}
 }
 
 // own finds v among the beats that this node sent.
