@@ -1,0 +1,46 @@
+package profile_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/node"
+	"github.com/shoalworks/shoal/profile"
+)
+
+// This file holds the tests that a mutant was found to need: nothing else saw it.
+
+// A holder that changes nothing writes nothing. Its record may be older than LeaseTimeout, and
+// says nothing about it as long as its beats land (PROTOCOL.md D S5).
+func TestIdleHolderIsAskedHoweverOldItsRecord(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a := f.start("a", nil)
+		s := a.load("u", nil)
+		b := f.start("b", nil)
+		time.Sleep(20 * time.Minute)
+		if age := f.durable(profileKey("u")).Age; age < 19*time.Minute {
+			t.Fatalf("the idle record was written %v ago", age)
+		}
+		next := b.load("u", nil)
+		<-s.Done()
+		if s.Reason() != profile.HandedOver || next.Loaded().Evidence != node.NoEvidence {
+			t.Errorf("the holder: %v, the newcomer: %+v", s.Reason(), next.Loaded())
+		}
+	})
+}
+
+// The record names this very node by a token that it does not know, and there is a journal of
+// that session: the orphan is taken by the steps of a takeover.
+func TestOrphanOfThisNodeIsReplayed(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		b := f.start("b", nil)
+		f.plant(f.raw.Durable(), profileKey("u"), `{"format":1,"data":{"coins":2},"epoch":4,"revision":9,"schema":1,"session":{"token":"lost","node":"`+b.node.ID()+`","beating":true}}`)
+		j := `{"format":1,"epoch":4,"token":"lost","base":9,"baseDigest":"` + doc.Must(map[string]any{"coins": 2}).Digest() + `","schema":1,"rev":11,"effects":{"set":{"/coins":6}}}`
+		f.plant(f.raw.Fast(), "journal/players/u", j)
+		next := b.load("u", nil)
+		if coins(next.Data()) != 6 || next.Epoch() != 5 || next.Loaded().Evidence != node.EvidenceOrphan {
+			t.Errorf("epoch %d, %v, %+v", next.Epoch(), next.Data(), next.Loaded())
+		}
+	})
+}
