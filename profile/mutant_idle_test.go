@@ -44,3 +44,19 @@ func TestOrphanOfThisNodeIsReplayed(t *testing.T) {
 		}
 	})
 }
+
+// A holder that beats, does nothing, and was deaf to an ask for long enough to be robbed by
+// policy: neither a save of its own nor its beats tell it. The note does.
+func TestIdleHolderHearsOfATakeoverByPolicy(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a := f.start("a", nil)
+		s := a.load("u", nil)
+		b := f.start("b", nil)
+		time.Sleep(5 * time.Second)
+		wronglyTaken(t, f, a, b, false)
+		time.Sleep(1100 * time.Millisecond) // AskEvery, and a call
+		if s.Reason() != profile.Lost {
+			t.Errorf("the old holder still believes in its session: %v", s.Reason())
+		}
+	})
+}
