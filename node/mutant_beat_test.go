@@ -29,3 +29,41 @@ func TestABeatThatIsMissingOnceIsNoProof(t *testing.T) {
 		}
 	})
 }
+
+// Two beats that do not land are no death: their owner has DeadAfter.
+func TestTwoMissedBeatsAreNoDeath(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		a, tamper := f.start(&node.Options{Name: "a"})
+		b, _ := f.start(&node.Options{Name: "b"})
+		time.Sleep(5500 * time.Millisecond)
+		tamper.set(func(store.Tx) (bool, error) { return false, store.ErrUnavailable })
+		for range 33 { // until 3.8 s after the last beat that landed
+			if v, e := judgeBy(t, b, a.ID(), 0); v == node.Dead {
+				t.Fatalf("dead by %s", e)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	})
+}
+
+// A node knows that its beats are late before others may judge it by them.
+func TestANodeIsSuspectBeforeItIsDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		a, tamper := f.start(&node.Options{Name: "a"})
+		b, _ := f.start(&node.Options{Name: "b"})
+		time.Sleep(5500 * time.Millisecond)
+		tamper.set(func(store.Tx) (bool, error) { return false, store.ErrUnavailable })
+		for range 100 {
+			time.Sleep(50 * time.Millisecond)
+			if v, _ := judgeBy(t, b, a.ID(), 0); v == node.Dead {
+				t.Fatal("dead before it was suspect")
+			}
+			if !a.Beating() {
+				return
+			}
+		}
+		t.Error("never suspect")
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/profile"
+	"github.com/shoalworks/shoal/store/faultstore"
 )
 
 // This file holds the tests that a mutant was found to need: nothing else saw it.
@@ -18,6 +19,7 @@ func TestIdleHolderIsAskedHoweverOldItsRecord(t *testing.T) {
 		a := f.start("a", nil)
 		s := a.load("u", nil)
 		b := f.start("b", nil)
+		a.faults.Outage(faultstore.Bus, true) // it reads the note within a second
 		time.Sleep(20 * time.Minute)
 		if age := f.durable(profileKey("u")).Age; age < 19*time.Minute {
 			t.Fatalf("the idle record was written %v ago", age)
@@ -57,6 +59,23 @@ func TestIdleHolderHearsOfATakeoverByPolicy(t *testing.T) {
 		time.Sleep(1100 * time.Millisecond) // AskEvery, and a call
 		if s.Reason() != profile.Lost {
 			t.Errorf("the old holder still believes in its session: %v", s.Reason())
+		}
+	})
+}
+
+// Looks that fail prove nothing, however many there are: a newcomer that cannot read beats
+// takes over from nobody.
+func TestLooksThatFailProveNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a, s := held(t, f, nil)
+		b := f.start("b", nil)
+		time.Sleep(5 * time.Second)
+		a.faults.Outage(faultstore.Bus, true)
+		a.faults.SetRule(always(on("scan", "note/"), faultstore.Fault{Kind: faultstore.FailBefore}))
+		b.faults.SetRule(always(on("get", "node/"), faultstore.Fault{Kind: faultstore.FailBefore}))
+		b.fails("u", &profile.LoadOptions{Policy: profile.Wait, Wait: 20 * time.Second}, profile.ErrTimeout)
+		if s.Reason() != 0 {
+			t.Errorf("the holder: %v", s.Reason())
 		}
 	})
 }

@@ -143,8 +143,8 @@ func (e *events) sum() testRun {
 // said is the first line of what a test says, after its place in the source.
 var said = regexp.MustCompile(`(?m)^ +\S+\.go:\d+: (.*)$`)
 
-// message is the first thing that a failed test says, its first two lines: where the first is
-// how to reproduce the failure, the second is what it is.
+// message is the first thing that a failed test says, its first two lines. Where the first is
+// how to reproduce the failure it comes last.
 func message(output, panics string) string {
 	at := said.FindStringSubmatchIndex(output)
 	if at == nil {
@@ -153,7 +153,11 @@ func message(output, panics string) string {
 	text := output[at[2]:at[3]]
 	next, _, _ := strings.Cut(strings.TrimPrefix(output[at[1]:], "\n"), "\n")
 	if strings.HasPrefix(next, "        ") {
-		text += " | " + strings.TrimSpace(next)
+		next = strings.TrimSpace(next)
+		if strings.Contains(text, " go test ") {
+			return next + " | " + text
+		}
+		text += " | " + next
 	}
 	return text
 }

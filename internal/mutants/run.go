@@ -56,7 +56,7 @@ type Baseline struct {
 // Runner runs mutants.
 type Runner struct {
 	Root    string        // of the module
-	Timeout time.Duration // for each run of tests, without compiling. Default 1 minute.
+	Timeout time.Duration // for each run of tests, without compiling. Default 2 minutes.
 	Jobs    int           // mutants at a time. Default 1.
 	Clock   clock.Clock   // nil: the system's
 
@@ -71,7 +71,7 @@ type Runner struct {
 func (r Runner) Run(ctx context.Context, list []Mutant) []Outcome {
 	r.Clock = clock.Or(r.Clock)
 	if r.Timeout <= 0 {
-		r.Timeout = time.Minute
+		r.Timeout = 2 * time.Minute
 	}
 	var checks []Check
 	for _, m := range list {

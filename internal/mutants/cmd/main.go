@@ -53,7 +53,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	root := flags.String("root", ".", "root of the module that they change")
 	only := flags.String("only", "*", "a `glob` of names, without the ending")
 	list := flags.Bool("list", false, "list the mutants and what must catch them")
-	timeout := flags.Duration("timeout", time.Minute, "for one run of tests")
+	timeout := flags.Duration("timeout", 2*time.Minute, "for one run of tests; one that hangs takes as long")
 	jobs := flags.Int("jobs", 1, "mutants at a time")
 	flags.Usage = func() {
 		fmt.Fprint(stderr, help)
