@@ -6,6 +6,8 @@ PKG      ?= ./...
 FOR      ?= 90s
 FUZZTIME ?= 10s
 BENCH    ?= .
+ONLY     ?= *
+JOBS     ?= 1
 
 .DEFAULT_GOAL := help
 
@@ -58,6 +60,10 @@ sim: ## the fleet in virtual time, with faults by seed; prints scenario by colum
 .PHONY: search
 search: ## all interleavings within the protocol's bounds, and random walks beyond; WALKS=100000
 	SHOAL_SEARCH=full SHOAL_SEARCH_WALKS=$(or $(WALKS),100000) $(GO) test -count=1 -timeout 120m -v -run '^TestSearch' ./profile
+
+.PHONY: mutants
+mutants: ## weaken each rule in turn (mutants/*.mutant) and see the proof fail; ONLY='takeover-*', JOBS=1
+	$(GO) run ./internal/mutants/cmd -only '$(ONLY)' -jobs $(JOBS)
 
 .PHONY: generate
 generate: ## generate code from the .proto files

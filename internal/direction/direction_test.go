@@ -32,11 +32,14 @@ var allowed = map[string][]string{
 	"":                   domain,
 	"internal/demo":      append([]string{"", "store/faultstore"}, domain...),
 	"internal/drift":     {},
+	"internal/mutants":   {"clock"},
 	"sim":                append([]string{"", "store/faultstore"}, domain...),
 	"proto":              {},
 	"proto/shoal/v1":     {},
 	"server":             append([]string{"", "proto"}, domain...),
 	"cmd/shoal":          everything,
+
+	"internal/mutants/cmd": {"internal/mutants", "clock"},
 }
 
 // domain is what the facade wires together.
