@@ -24,10 +24,10 @@ func (m markless) Commit(ctx context.Context, txs ...store.Tx) []error {
 	return m.Records.Commit(ctx, txs...)
 }
 
-// tardy answers beats long after they were applied.
-type tardy struct{ store.Records }
+// lagging answers beats long after they were applied.
+type lagging struct{ store.Records }
 
-func (r tardy) Commit(ctx context.Context, txs ...store.Tx) []error {
+func (r lagging) Commit(ctx context.Context, txs ...store.Tx) []error {
 	errs := r.Records.Commit(ctx, txs...)
 	if strings.HasPrefix(txs[0][0].Key, "node/") {
 		time.Sleep(800 * time.Millisecond)
@@ -107,7 +107,7 @@ func TestSlowAnswersToBeatsAreNoClockStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		a, tamper := f.start(&node.Options{Name: "a"})
-		b := startOn(t, f, "b", func(r store.Records) store.Records { return tardy{r} })
+		b := startOn(t, f, "b", func(r store.Records) store.Records { return lagging{r} })
 		time.Sleep(5500 * time.Millisecond)
 		tamper.set(func(store.Tx) (bool, error) { return false, store.ErrUnavailable })
 		for range 80 {
