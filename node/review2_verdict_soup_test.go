@@ -101,6 +101,7 @@ func verdictSoup(t *testing.T, seed uint64) {
 
 // stare looks as a load does that waits for a session of other.
 func stare(t *testing.T, me, other *node.Node, until time.Time) {
+	t.Helper()
 	var first node.Look
 	for time.Now().Before(until) {
 		look, err := me.Look(t.Context(), other.ID())

@@ -312,8 +312,9 @@ func (v *vigil) withdrawLate(asking errand[asked]) {
 func (s *Set) discardAsk(holder string, n node.Note, unsure bool) {
 	s.discard(holder, n)
 	if unsure {
-		for _, beats := range [...]time.Duration{1, 2, 3, 4, 5, 6, 10, 20} {
-			s.discardAt(holder, n, s.clk.Now().Add(beats*s.node.Options().AskEvery/2))
+		half := s.node.Options().AskEvery / 2 // before the holder reads its notes again, if it can be
+		for _, times := range [...]int{1, 2, 3, 4, 5, 6, 10, 20} {
+			s.discardAt(holder, n, s.clk.Now().Add(time.Duration(times)*half))
 		}
 	}
 }

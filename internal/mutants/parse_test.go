@@ -107,7 +107,7 @@ func TestApplyWantsOnePlace(t *testing.T) {
 			t.Errorf("%q to %q: %q, %v", c.old, c.to, got, err)
 		}
 	}
-	if _, err := change("same", "b").Apply("same\nsame\n"); err == nil {
+	if _, err := change("twice", "b").Apply("twice\nonce\ntwice\n"); err == nil {
 		t.Error("of two lines side by side one was changed")
 	}
 }
