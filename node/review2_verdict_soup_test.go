@@ -18,7 +18,7 @@ import (
 )
 
 // Three living nodes look at each other all the time, while the store's clock steps, the store
-// is down for all, and forgets everything: nobody is ever dead.
+// is down for all, forgets everything, and goes back in time: nobody is ever dead.
 func TestNobodyDiesOfTheStore(t *testing.T) {
 	first, seeds := uint64(0), uint64(6)
 	if n, err := strconv.ParseUint(os.Getenv("SHOAL_SOUP_SEED"), 10, 64); err == nil {
@@ -76,7 +76,7 @@ func verdictSoup(t *testing.T, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	for time.Now().Before(until) {
 		time.Sleep(time.Duration(rng.IntN(20_000)) * time.Millisecond)
-		switch rng.IntN(4) {
+		switch rng.IntN(5) {
 		case 0:
 			d := time.Duration(rng.IntN(60_000)) * time.Millisecond
 			e.StepClock(memstore.Fast, d)
@@ -86,6 +86,10 @@ func verdictSoup(t *testing.T, seed uint64) {
 			e.StepClock(memstore.Fast, time.Duration(rng.IntN(20_000)-10_000)*time.Millisecond)
 		case 2:
 			e.Forget(memstore.Fast)
+		case 4:
+			old := e.Snapshot(memstore.Fast)
+			time.Sleep(time.Duration(rng.IntN(2500)) * time.Millisecond)
+			e.Restore(old)
 		case 3:
 			for _, f := range faults {
 				f.Outage(faultstore.Fast, true)
