@@ -34,9 +34,20 @@ func (n *Node) firstBeat(ctx context.Context) error {
 	}
 }
 
+// beatRetries is how often a beat that did not land is sent again within its period. After an
+// outage others judge again when every living node has had the time to beat; one call that
+// fails must not make a node miss it.
+const beatRetries = 2
+
 // beat is one step of the beat lane: a call of its own, never together with others.
 func (n *Node) beat(ctx context.Context) error {
 	err := n.beatOnce(ctx, false)
+	for range beatRetries {
+		if err == nil || errors.Is(err, errForeignBeat) || !n.pause(ctx, n.opts.Beat/4) {
+			break
+		}
+		err = n.beatOnce(ctx, false)
+	}
 	if errors.Is(err, errForeignBeat) {
 		n.fail(ctx, err)
 		return errStopped
@@ -47,6 +58,19 @@ func (n *Node) beat(ctx context.Context) error {
 	}
 	n.renewMark(ctx)
 	return nil
+}
+
+// pause waits; false when ctx ends, or the node closes.
+func (n *Node) pause(ctx context.Context, d time.Duration) bool {
+	t := n.opts.Clock.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C():
+		return true
+	case <-ctx.Done():
+	case <-n.Closing():
+	}
+	return false
 }
 
 const markPrefix = "mark/"
@@ -77,6 +101,11 @@ func (n *Node) renewMark(ctx context.Context) {
 	n.mu.pulse = n.mu.pulse.withMark(slot, mark{version: v, sent: sent, acked: n.opts.Clock.Now()})
 }
 
+// errForgotten tells that the store has no beat of this node any more, or an earlier one only:
+// the next one is sent at once, since others may judge as soon as every living node has had the
+// time to beat again.
+var errForgotten = errors.New("node: the store has forgotten the last beat")
+
 // errAdopted tells that an earlier beat had landed, and this one had not.
 var errAdopted = errors.New("node: an earlier beat had landed")
 
@@ -84,7 +113,7 @@ var errAdopted = errors.New("node: an earlier beat had landed")
 // it sends this one again, behind that.
 func (n *Node) beatOnce(ctx context.Context, closed bool) error {
 	err := n.sendBeat(ctx, closed)
-	if errors.Is(err, errAdopted) {
+	if errors.Is(err, errAdopted) || errors.Is(err, errForgotten) {
 		err = n.sendBeat(ctx, closed)
 	}
 	if errors.Is(err, errAdopted) && !closed {
@@ -141,9 +170,9 @@ func (n *Node) adoptBeat(ctx context.Context) error {
 	n.mu.Unlock()
 	switch {
 	case recs[0].Missing():
-		return fmt.Errorf("node: beat: the store has forgotten it: %w", store.ErrConflict)
+		return errForgotten
 	case back:
-		return fmt.Errorf("node: beat: the store has gone back to an earlier one: %w", store.ErrConflict)
+		return fmt.Errorf("%w: an earlier one stands there", errForgotten)
 	case mine:
 		n.landed(own)
 		return errAdopted

@@ -200,7 +200,7 @@ func (n *Node) lastBeat(ctx context.Context, unfinished []Unfinished) error {
 	}
 	others.Go(func() { n.removeMarks(ctx) })
 	err := n.beatOnce(ctx, true)
-	if errors.Is(err, errAdopted) || isConflict(err) || err == nil && !n.saysClosed(ctx) {
+	if errors.Is(err, errAdopted) || errors.Is(err, errForgotten) || err == nil && !n.saysClosed(ctx) {
 		err = n.beatOnce(ctx, true) // the store forgot, or an earlier beat was adopted
 	}
 	return err

@@ -142,9 +142,9 @@ func TestFreshNodeDoesNotJudge(t *testing.T) {
 		if v, e := judgeBy(t, b, a.ID(), 0); v != node.Undecided {
 			t.Fatalf("right after its start: %v (%s)", v, e)
 		}
-		time.Sleep(1600 * time.Millisecond)
+		time.Sleep(2600 * time.Millisecond)
 		if v, e := judgeBy(t, b, a.ID(), 0); v != node.Dead || e != node.EvidenceAge {
-			t.Fatalf("after 1.5 beats: %v %q", v, e)
+			t.Fatalf("after 2.5 beats: %v %q", v, e)
 		}
 	})
 }

@@ -169,6 +169,9 @@ func (p pulse) own(v store.Version) (sentBeat, bool) {
 // answered, and saw the node's own beat with version and age. moved tells that the store's
 // clock is certainly wrong: then nobody may be judged for DeadAfter.
 //
+// A run must have lasted for two and a half beats: after an outage, or after the store has
+// forgotten, every living node has beaten again by then, and also one whose first beat failed.
+//
 // The age of the own beat is honest when it lies between (sent − acked) and (answered −
 // landed): the store stamped it somewhere between sending and answer.
 func (p pulse) mayJudge(own store.Record, sent, answered time.Time, beat time.Duration) (may, moved bool) {
@@ -180,7 +183,7 @@ func (p pulse) mayJudge(own store.Record, sent, answered time.Time, beat time.Du
 	if own.Age > longest+half || own.Age < shortest-half {
 		return false, true
 	}
-	inRun := !answered.Before(p.run.Add(beat+half)) && longest <= beat+half
+	inRun := !answered.Before(p.run.Add(2*beat+half)) && longest <= beat+half
 	calibrated := longest-own.Age <= half
 	return inRun && calibrated && !answered.Before(p.blocked), false
 }

@@ -98,6 +98,7 @@ func own(v store.Version, age time.Duration) store.Record {
 func TestMayJudge(t *testing.T) {
 	ms := time.Millisecond
 	fresh := node.Pulse{}.Landed(10, at(0), at(10*ms), beat)
+	run := fresh.Landed(11, at(beat), at(beat+10*ms), beat).Landed(12, at(2*beat), at(2*beat+10*ms), beat)
 	gap := steadyPulse().Landed(11, at(1600*ms), at(1610*ms), beat)
 	for _, c := range []struct {
 		what           string
@@ -111,8 +112,8 @@ func TestMayJudge(t *testing.T) {
 		{"own beat not seen", steadyPulse(), own(0, 0), 300 * ms, 310 * ms, false, false},
 		{"an older own beat seen (replica, failover)", steadyPulse(), own(9, 1300*ms), 300 * ms, 310 * ms, false, false},
 		{"just started", fresh, own(10, 300*ms), 300 * ms, 310 * ms, false, false},
-		{"run shorter than 1.5 beats", fresh.Landed(11, at(beat), at(beat+10*ms), beat), own(11, 300*ms), 1300 * ms, 1310 * ms, false, false},
-		{"run of 1.5 beats", fresh.Landed(11, at(beat), at(beat+10*ms), beat), own(11, 500*ms), 1500 * ms, 1510 * ms, true, false},
+		{"run shorter than 2.5 beats", run, own(12, 300*ms), 2300 * ms, 2310 * ms, false, false},
+		{"run of 2.5 beats", run, own(12, 500*ms), 2500 * ms, 2510 * ms, true, false},
 		{"a gap begins a new run", gap, own(11, 300*ms), 1900 * ms, 1910 * ms, false, false},
 		{"last beat too long ago", steadyPulse(), own(10, 1600*ms), 1600 * ms, 1610 * ms, false, false},
 		{"store clock a minute ahead", steadyPulse(), own(10, 60*time.Second), 300 * ms, 310 * ms, false, true},

@@ -84,7 +84,7 @@ func (l *load) wait(ctx context.Context, r reading) (reading, error) {
 		case waitTakeOver:
 			return l.takeOver(ctx, r, evidence, v.prefetched(r))
 		case waitAsk:
-			v.askAgain()
+			v.askAgain(ctx)
 		case waitOn:
 		}
 		if err := v.rest(ctx, r); err != nil {
@@ -111,7 +111,7 @@ func (l *load) wait(ctx context.Context, r reading) (reading, error) {
 func (v *vigil) start(ctx context.Context, r reading) {
 	if !v.load.opts.Quiet && v.version == 0 && !v.asking.running() {
 		v.load.set.tasks.start(func() { v.tell(ctx) })
-		v.ask()
+		v.ask(ctx)
 	}
 	if v.latest.At.IsZero() {
 		v.lookOut(ctx, r)
@@ -162,11 +162,11 @@ type asked struct {
 }
 
 // ask has the note left, which takes as long as it takes.
-func (v *vigil) ask() {
+func (v *vigil) ask(ctx context.Context) {
 	s := v.load.set
 	v.nextAsk = s.clk.Now().Add(s.node.Options().AskEvery)
 	v.asking.start(s, func() asked {
-		call, cancel := s.call() // in the set's own name: the load's end must not make it unknown
+		call, cancel := s.afterwards(ctx) // the load's end must not make it unknown at once
 		defer cancel()
 		version, err := s.node.LeaveNote(call, v.holder, v.noteFor())
 		return asked{version, err}
@@ -220,9 +220,9 @@ func (v *vigil) askInRecord(r reading) {
 
 // askAgain leaves the ask once more when it is gone or never landed, not more often than the
 // holder reads.
-func (v *vigil) askAgain() {
+func (v *vigil) askAgain(ctx context.Context) {
 	if !v.asking.running() && !v.load.set.clk.Now().Before(v.nextAsk) {
-		v.ask()
+		v.ask(ctx)
 	}
 }
 
