@@ -19,15 +19,16 @@ type vigil struct {
 	holder string // its node
 	begun  time.Time
 
-	version  store.Version // of the own note as last written or seen; 0: none
-	landed   time.Time     // when the ask landed, or was accepted; zero: not yet
-	accepted bool
-	nextAsk  time.Time
-	fails    int           // asks that could not be left
-	answers  int           // to notes that were left
-	unsure   bool          // the last one may still land
-	inRecord store.Version // of the record that carries the ask; 0: none does
-	withAsk  record
+	version   store.Version // of the own note as last written or seen; 0: none
+	landed    time.Time     // when the ask landed, or was accepted; zero: not yet
+	accepted  bool
+	nextAsk   time.Time
+	fails     int           // asks that could not be left
+	answers   int           // to notes that were left
+	unsure    bool          // the last one may still land
+	inRecord  store.Version // of the record that carries the ask; 0: none does
+	withAsk   record
+	inPlaceOf store.Version // of the record that was read before: what it says is older
 
 	note  noteState
 	rival asker // whose ask stands in place of this load's
@@ -130,7 +131,7 @@ func (v *vigil) facts(r reading) waitFacts {
 	if f.landed {
 		f.waited = now.Sub(v.landed)
 	}
-	if a, ok := r.record.asked(v.target); ok && v.inRecord != 0 {
+	if a, ok := r.record.asked(v.target); ok && v.inRecord != 0 && r.version != v.inPlaceOf {
 		f.bidden = a.token != v.token
 	}
 	if !v.latest.At.IsZero() {
@@ -214,7 +215,7 @@ func (v *vigil) askInRecord(r reading) {
 		return // the next round reads what came of it
 	}
 	s.stats.asks.Add(1)
-	v.inRecord, v.withAsk = version, rec
+	v.inRecord, v.withAsk, v.inPlaceOf = version, rec, r.version
 	v.arrive()
 }
 
