@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/doc"
 )
@@ -86,24 +88,30 @@ func (w *world) show(ctx context.Context, start time.Time) {
 	}
 }
 
-// audit reads every profile that was played from the store, through a node of its own, and
-// has the ledger compare.
+// auditors is how many profiles are loaded at once in the end.
+const auditors = 32
+
+// audit loads every profile that was played, through a node of its own, and has the ledger
+// compare. It loads, since a node that crashed in the last seconds has left what it had only
+// synced in its journal.
 func (w *world) audit(ctx context.Context) error {
 	m, err := w.start(ctx, "auditor")
 	if err != nil {
 		return err
 	}
-	set := m.node.Set(playersSet)
-	var errs []error
+	var g errgroup.Group
+	g.SetLimit(auditors)
 	for key := range w.ledger.acknowledged() {
-		view, err := set.Read(ctx, key)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("demo: audit: %w", err))
-			continue
-		}
-		w.ledger.audited(key, casts(view.Data), titlesIn(view.Data))
+		g.Go(func() error {
+			s, err := m.node.Set(playersSet).Load(ctx, key, nil)
+			if err != nil {
+				return fmt.Errorf("demo: audit: %w", err)
+			}
+			w.ledger.audited(key, casts(s.Data()), titlesIn(s.Data()))
+			return nil
+		})
 	}
-	return errors.Join(append(errs, m.close(ctx))...)
+	return errors.Join(g.Wait(), m.close(ctx))
 }
 
 // titlesIn are the keys of the titles in a profile.
