@@ -85,6 +85,7 @@ func (g *journaler) erase(list ...erasure) {
 				e.end = soon.Add(eraseFor)
 			}
 			g.mu.gone = append(g.mu.gone, e)
+			g.mu.goneDue = earlier(g.mu.goneDue, e.due)
 		}
 	}
 	g.mu.Unlock()
@@ -93,6 +94,9 @@ func (g *journaler) erase(list ...erasure) {
 
 // dueErasuresLocked takes out what is due, and tells when the next is.
 func (g *journaler) dueErasuresLocked(now time.Time) (due []erasure, next time.Time) {
+	if now.Before(g.mu.goneDue) {
+		return nil, g.mu.goneDue
+	}
 	var rest []erasure
 	for _, e := range g.mu.gone {
 		if e.due.After(now) {
@@ -101,7 +105,7 @@ func (g *journaler) dueErasuresLocked(now time.Time) (due []erasure, next time.T
 			due = append(due, e)
 		}
 	}
-	g.mu.gone = rest
+	g.mu.gone, g.mu.goneDue = rest, next
 	return due, next
 }
 
@@ -110,7 +114,7 @@ func (g *journaler) erasures() []erasure {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	gone := g.mu.gone
-	g.mu.gone = nil
+	g.mu.gone, g.mu.goneDue = nil, time.Time{}
 	return gone
 }
 
@@ -145,7 +149,8 @@ func (s *Set) eraseBatch(gone []erasure) (again []erasure) {
 	defer cancel()
 	for i, err := range s.fast.Commit(ctx, txs...) {
 		e := batch[i]
-		if (err != nil || e.mayCome(s)) && e.later(s) {
+		failed := err != nil && !isConflict(err) // a conflict: what it was is gone
+		if (failed || e.mayCome(s)) && e.later(s) {
 			e.is = 0
 			again = append(again, e)
 		}

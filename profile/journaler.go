@@ -20,6 +20,7 @@ type journaler struct {
 		list    []*Session // something to journal: each once
 		hurried []*Session // at once: somebody waits in Sync
 		gone    []erasure  // what nobody needs any more
+		goneDue time.Time  // when the first of these is due
 		tick    time.Time  // when the list is looked at next; zero: not yet set
 		batches int        // calls under way
 	}

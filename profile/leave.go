@@ -76,8 +76,11 @@ func (s *Session) leave(why Reason, to *asker) *leaving {
 	if why != HandedOver && lv.why == HandedOver {
 		lv.why = why
 	}
-	if why == Closed && !s.mu.void {
+	if why == Closed {
 		lv.why = Closed
+	}
+	if s.mu.void { // whoever ends it
+		lv.why = Lost
 	}
 	if to != nil && (lv.to == nil || lv.to.token != to.token) {
 		lv.to, lv.begun, lv.accepted = to, now, false
