@@ -63,8 +63,9 @@ func TestWithoutAMarkNobodyIsJudged(t *testing.T) {
 		time.Sleep(5*time.Second - 300*time.Millisecond)
 		f.engine.StepClock(memstore.Durable|memstore.Fast, time.Minute) // after a's beat, before b's
 		time.Sleep(400 * time.Millisecond)                              // after b's, before a's next
-		if v, e := judgeBy(t, b, a.ID(), 0); v != node.Undecided {
-			t.Errorf("%v %q", v, e)
+		look, err := b.Look(t.Context(), a.ID())
+		if err != nil || look.MayJudge {
+			t.Errorf("it may judge by %+v, %v", look, err)
 		}
 	})
 }
