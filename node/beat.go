@@ -164,8 +164,11 @@ func (n *Node) adoptBeat(ctx context.Context) error {
 	switch {
 	case recs[0].Missing():
 		n.mu.pulse = n.mu.pulse.forgotten()
+		n.mu.forgot++
 	case !mine:
-		n.mu.pulse, back = n.mu.pulse.wentBack(recs[0].Version)
+		if n.mu.pulse, back = n.mu.pulse.wentBack(recs[0].Version); back {
+			n.mu.forgot++
+		}
 	}
 	n.mu.Unlock()
 	switch {
@@ -178,6 +181,14 @@ func (n *Node) adoptBeat(ctx context.Context) error {
 		return errAdopted
 	}
 	return fmt.Errorf("%w: %s holds version %v", errForeignBeat, n.beatKey(), recs[0].Version)
+}
+
+// Forgot counts how often this node has found that the fast store had lost its memory, or had
+// gone back in time. What is only there, such as journals, may be gone then.
+func (n *Node) Forgot() uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.mu.forgot
 }
 
 func (n *Node) landed(b sentBeat) {

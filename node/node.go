@@ -46,6 +46,7 @@ type Node struct {
 		subscription store.Subscription
 		seen         map[string]sight // the beats of other nodes, at most maxMembers
 		deaths       map[string]death
+		forgot       uint64 // times that the fast store was found to have lost its memory
 	}
 	random struct {
 		sync.Mutex

@@ -116,7 +116,7 @@ func (g *agenda) due(now time.Time) (out []*Session, next time.Time) {
 // loop wakes when something is due, and not at all while nothing is.
 func (s *Set) loop() {
 	ctx, closing := s.life(), s.node.Closing()
-	w := watch{beating: true}
+	w := watch{beating: true, forgot: s.node.Forgot()}
 	timer := s.clk.NewTimer(time.Hour)
 	defer timer.Stop()
 	for {
@@ -270,6 +270,7 @@ func spread(key string, period time.Duration) time.Duration {
 type watch struct {
 	beating bool
 	last    time.Time // when the loop last looked; zero while there was no session
+	forgot  uint64    // how often the fast store had lost its memory
 }
 
 // watchBeats looks whether the node's beats land, as long as there are sessions, and so often
@@ -290,6 +291,10 @@ func (s *Set) watchBeats(ctx context.Context, w *watch, now time.Time) time.Time
 	if paused || w.beating && !beating {
 		s.renewAll(ctx, beating)
 	}
+	if forgot := s.node.Forgot(); forgot != w.forgot { // and with it the journals
+		w.forgot = forgot
+		s.saveChanged(ctx)
+	}
 	if beating && !w.beating {
 		s.vouchAgain(now)
 	}
@@ -308,6 +313,17 @@ func (s *Set) vouchAgain(now time.Time) {
 		sess.mu.Lock()
 		sess.planLocked()
 		sess.mu.Unlock()
+	}
+}
+
+// saveChanged saves what no save holds yet. A session that has nothing more to journal would
+// not find out for long that its journal is gone.
+func (s *Set) saveChanged(ctx context.Context) {
+	s.log.WarnContext(ctx, "the fast store has lost its memory: saving what was only journaled")
+	for _, sess := range s.Sessions() {
+		if sess.importance() > 0 {
+			sess.renew()
+		}
 	}
 }
 

@@ -665,3 +665,25 @@ func TestTenThousandSyncsWhileOneIsInFlight(t *testing.T) {
 		}
 	})
 }
+
+// The fast store forgets, and the player does nothing more: what was synced is saved within a
+// beat or so all the same, since the node's own beat is gone too.
+func TestAnIdleSessionIsSavedWhenTheFastStoreForgets(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a, _, s := journaled(t, f)
+		add(t, s, 1)
+		syncNow(t, s)
+		time.Sleep(4300 * time.Millisecond)
+		if _, rev := s.Stored(); rev != 1 {
+			t.Fatalf("revision %d is stored, the journal holds 2", rev)
+		}
+		f.engine.Forget(memstore.Fast)
+		time.Sleep(2 * time.Second)
+		if v, rev := s.Stored(); rev != 2 || coins(v) != 6 {
+			t.Errorf("stored %d: %v", rev, v)
+		}
+		if !a.node.Beating() {
+			t.Error("the node does not beat")
+		}
+	})
+}
