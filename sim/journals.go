@@ -346,7 +346,9 @@ func (l *Ledger) unwatchSeals() {
 
 // foundLocked ends the time in which steps were held by nothing: the holder has found out.
 func (l *Ledger) foundLocked(t *Tenure) {
-	l.mu.exposed = max(l.mu.exposed, l.now()-t.forgot)
+	if t.proc == nil || !t.proc.gone.Load() { // the dead do not find out, and a takeover comes when it comes
+		l.mu.exposed = max(l.mu.exposed, l.now()-t.forgot)
+	}
 	t.forgotten = 0
 }
 
