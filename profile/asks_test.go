@@ -177,28 +177,3 @@ func TestAWideRoundGetsToEveryNode(t *testing.T) {
 		}
 	})
 }
-
-// The same for loads that have not read anything yet, with reads that are counted.
-func TestOneLoadAsksForAllAndIsCounted(t *testing.T) {
-	bubble(t, func(t *testing.T, f *fleet) {
-		a := f.start("a", nil)
-		time.Sleep(5 * time.Second)
-		reads, probes := &count{match: on("get", "profile/")}, &count{match: func(c faultstore.Call) bool { return c.Op == "now" }}
-		a.faults.SetRule(func(c faultstore.Call) faultstore.Fault {
-			reads.rule(c)
-			probes.rule(c)
-			if c.Part == faultstore.Durable {
-				return faultstore.Fault{Kind: faultstore.FailBefore}
-			}
-			return faultstore.Fault{}
-		})
-		var wg sync.WaitGroup
-		for i := range 30 {
-			wg.Go(func() { _, _ = a.Load(t.Context(), fmt.Sprint("u", i), &profile.LoadOptions{Wait: 59 * time.Second}) })
-		}
-		wg.Wait()
-		if n, p := reads.take(), probes.take(); n > 30 || p > 130 { // the node reads its time every second, too
-			t.Errorf("%d reads and %d probes in a minute of outage, by 30 loads", n, p)
-		}
-	})
-}
