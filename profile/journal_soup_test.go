@@ -2,7 +2,6 @@ package profile_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -293,21 +292,7 @@ func (b *brew) stir(t *testing.T, f *fleet, seed uint64, long time.Duration) {
 		b.deeds.note("over", int(st.JournalOver))
 		b.deeds.note("appends", int(st.Appends))
 	}
-	time.Sleep(time.Minute)
-	for p := range 3 {
-		key := fmt.Sprint("u", p)
-		s, err := servers[p].Load(t.Context(), key, &profile.LoadOptions{Wait: 2 * time.Minute})
-		if errors.Is(err, profile.ErrOpen) {
-			s, _ = servers[p].Session(key)
-		} else if err != nil {
-			t.Errorf("at rest: %v, held by %+v", err, f.stored(key).Session)
-			continue
-		} else {
-			b.loaded(key, s)
-		}
-		release(t, s)
-	}
-	time.Sleep(3 * time.Minute)
+	b.rest(t, f, servers)
 	for p := range 3 {
 		b.settled(fmt.Sprint("u", p), servers)
 	}

@@ -254,6 +254,21 @@ func soup(t *testing.T, f *fleet, l *ledger, seed uint64, long time.Duration) {
 		s.faults.SetRule(nil)
 		l.lost += int(s.Stats().Lost)
 	}
+	l.rest(t, f, servers)
+	// A note for a crashed node by a crashed node is nobody's; a living node's box is empty.
+	for _, key := range f.leftovers() {
+		for _, s := range servers {
+			if strings.HasPrefix(key, "note/"+s.node.ID()+"/") {
+				t.Errorf("left for a living node: %s", key)
+			}
+		}
+	}
+}
+
+// rest lets the fleet come to rest: each profile can be loaded, on one node or another, and is
+// released; then all that is left has had the time to be removed.
+func (l *ledger) rest(t *testing.T, f *fleet, servers []*server) {
+	t.Helper()
 	time.Sleep(time.Minute)
 	for p := range 3 {
 		key := fmt.Sprint("u", p)
@@ -269,12 +284,4 @@ func soup(t *testing.T, f *fleet, l *ledger, seed uint64, long time.Duration) {
 		release(t, s)
 	}
 	time.Sleep(3 * time.Minute)
-	// A note for a crashed node by a crashed node is nobody's; a living node's box is empty.
-	for _, key := range f.leftovers() {
-		for _, s := range servers {
-			if strings.HasPrefix(key, "note/"+s.node.ID()+"/") {
-				t.Errorf("left for a living node: %s", key)
-			}
-		}
-	}
 }

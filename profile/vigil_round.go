@@ -130,7 +130,9 @@ func (v *vigil) noted(s noteSeen) {
 		v.note, v.rival = s.note, s.rival
 	}
 	if s.note == noteMine || s.note == noteAccepted {
-		v.version = s.version
+		if s.answers == v.answers { // else an earlier one of this load's was seen
+			v.version = s.version
+		}
 		v.arrive()
 	}
 	if s.note == noteAccepted && !v.accepted {
