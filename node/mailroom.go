@@ -118,7 +118,7 @@ func (n *Node) Tell(ctx context.Context, holder string, note Note) error {
 func (n *Node) LeaveNote(ctx context.Context, holder string, note Note) (store.Version, error) {
 	v := n.NewVersion()
 	err := n.st.Fast().Commit(ctx, store.Tx{{
-		Key: NoteKey(holder, note.Set, note.Key), Op: store.Put, Value: note.Encode(), Version: v,
+		Key: note.StoreKey(holder), Op: store.Put, Value: note.Encode(), Version: v,
 	}})[0]
 	if err != nil {
 		return v, fmt.Errorf("node: note for %s: %w", holder, err)
@@ -130,7 +130,7 @@ func (n *Node) LeaveNote(ctx context.Context, holder string, note Note) (store.V
 // or newer is left alone, and is no error.
 func (n *Node) RemoveNote(ctx context.Context, holder string, note Note) error {
 	err := n.st.Fast().Commit(ctx, store.Tx{{
-		Key: NoteKey(holder, note.Set, note.Key), Op: store.Delete, If: store.Is(note.Version),
+		Key: note.StoreKey(holder), Op: store.Delete, If: store.Is(note.Version),
 	}})[0]
 	if err != nil && store.OutcomeOf(err) != store.NotDone {
 		return fmt.Errorf("node: remove note of %s: %w", holder, err)

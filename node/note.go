@@ -15,13 +15,13 @@ const noteFormat = 1
 // NoteKind is what a note says.
 type NoteKind string
 
-// The kinds of notes. Granted only travels on the bus.
+// The kinds of notes. Granted and handled only travel on the bus.
 const (
 	NoteAsk     NoteKind = "ask"     // somebody asks for a profile that the node holds
 	NoteMail    NoteKind = "mail"    // there is mail for a profile that the node holds
-	NoteEdit    NoteKind = "edit"    // there is an edit for a profile that the node holds
 	NoteTaken   NoteKind = "taken"   // the session has been taken over
 	NoteGranted NoteKind = "granted" // the profile asked for is yours
+	NoteHandled NoteKind = "handled" // mail of yours was dealt with
 )
 
 // Note is a message to a node about one profile: left in the fast store, or sent on the bus.
@@ -52,9 +52,22 @@ type noteForm struct {
 	Accepted bool     `json:"accepted,omitempty"`
 }
 
-// NoteKey is where a note about set/key waits for holder.
+// NoteKey is where a note about set/key waits for holder: asks and what comes of them.
 func NoteKey(holder, set, key string) string {
 	return notePrefix(holder) + set + "/" + key
+}
+
+// mailMark ends the key of a note about mail: it must not take the place of an ask. A
+// profile's key has no slash.
+const mailMark = "/mail"
+
+// StoreKey is where the note waits for holder.
+func (n Note) StoreKey(holder string) string {
+	k := NoteKey(holder, n.Set, n.Key)
+	if n.Kind == NoteMail {
+		k += mailMark
+	}
+	return k
 }
 
 const noteFolder = "note/"
@@ -76,8 +89,8 @@ func DecodeNote(r store.Record) (Note, error) {
 	if err != nil {
 		return Note{}, fmt.Errorf("node: note %s: %w", r.Key, err)
 	}
-	if !strings.HasSuffix(r.Key, "/"+n.Set+"/"+n.Key) {
-		return Note{}, fmt.Errorf("node: note %s: is about %s/%s", r.Key, n.Set, n.Key)
+	if _, at, _ := strings.Cut(strings.TrimPrefix(r.Key, noteFolder), "/"); n.StoreKey("") != notePrefix("")+at {
+		return Note{}, fmt.Errorf("node: note %s: is about %s/%s, kind %s", r.Key, n.Set, n.Key, n.Kind)
 	}
 	n.Version, n.Age = r.Version, r.Age
 	return n, nil

@@ -71,8 +71,8 @@ func (s *Session) dirtiedLocked() {
 
 // journalableLocked is what may be journaled: everything, or what was there before a claim.
 func (s *Session) journalableLocked() (doc.Value, uint64) {
-	if c := s.mu.cut; c != nil {
-		return c.before, c.revision - 1
+	if len(s.mu.cuts) > 0 {
+		return s.mu.cuts[0].before, s.mu.cuts[0].revision - 1
 	}
 	return s.mu.data, s.mu.revision
 }
@@ -92,7 +92,7 @@ func (s *Session) draft() (d *draft, ok bool) {
 	if j.working || j.over || !j.tracks.cover(f.base) || appendStartOf(j.hold, f) != appendSend {
 		return nil, false
 	}
-	if s.mu.cut == nil {
+	if len(s.mu.cuts) == 0 {
 		j.tracks.follow(data)
 	}
 	var marks []mark
@@ -310,7 +310,7 @@ func (s *Session) savedLocked(opened store.Version) {
 	j.hold = j.hold.chained(opened)
 	j.tracks.settle(s.mu.rec.revision)
 	j.over = false
-	s.settleCutLocked()
+	s.settleCutsLocked()
 	s.coveredLocked()
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/node"
@@ -15,17 +16,29 @@ import (
 // B5). Until that Tx has landed the commit, and all later ones, stay out of the journal, so
 // that a takeover can never replay the commit without what it claims.
 type claim struct {
-	rows []store.Write // conditional ones; the versions they put are never used again
+	name    string        // what is claimed, for those who would claim it again; empty: nobody would
+	rows    []store.Write // conditional ones; the versions they put are never used again
+	handled *handled      // the mail that the commit deals with; nil: none
 }
 
 // cut is a claim that is not stored yet.
 type cut struct {
 	claim    *claim
+	commit   Commit    // the one with the claim
 	revision uint64    // of the commit with the claim
 	before   doc.Value // the data before it
 	schema   int
 	marks    []mark
+	handled  []handled
 }
+
+const (
+	// maxCuts bounds the claims of a session that are not stored yet; more are refused with
+	// ErrBusy.
+	maxCuts = 64
+	// maxClaimBytes bounds what they write; more is refused with ErrBusy.
+	maxClaimBytes = 2 << 20
+)
 
 // errVoid tells that a claim can not be stored: a record that it puts is there already, or
 // has changed. The session has ended; nothing of the commit, or after it, was stored.
@@ -40,16 +53,54 @@ func (s *Session) commitWithClaim(ctx context.Context, src Source, c *claim, ops
 	return out, s.Save(ctx)
 }
 
-// mayClaimLocked refuses a claim while another is being stored, or while the durable store is
-// known to be down.
-func (s *Session) mayClaimLocked() error {
+// claiming is the commit that claims what this name stands for and is not stored yet.
+func (s *Session) claiming(name string) (Commit, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.mu.cuts {
+		if c.claim.name == name && name != "" {
+			return c.commit, true
+		}
+	}
+	return Commit{}, false
+}
+
+// mayClaimLocked refuses a claim while too many are being stored, or one of the same record, or while
+// the durable store is known to be down.
+func (s *Session) mayClaimLocked(c *claim) error {
+	bytes, n := c.size(), len(s.mu.cuts)
+	for _, other := range s.mu.cuts {
+		bytes += other.claim.size()
+		if key, both := c.shares(other.claim); both {
+			return fmt.Errorf("%s is being stored: %w", key, ErrBusy)
+		}
+	}
 	switch {
-	case s.mu.cut != nil:
-		return fmt.Errorf("another claim is being stored: %w", ErrBusy)
+	case n >= maxCuts, n > 0 && bytes > maxClaimBytes:
+		return fmt.Errorf("%d claims are being stored: %w", n, ErrBusy)
 	case s.mu.write.fails > 0:
 		return fmt.Errorf("the last save did not land: %w", store.ErrUnavailable)
 	}
 	return nil
+}
+
+// shares is a record that both claims write.
+func (c *claim) shares(other *claim) (key string, both bool) {
+	for _, w := range c.rows {
+		if slices.ContainsFunc(other.rows, func(o store.Write) bool { return o.Key == w.Key }) {
+			return w.Key, true
+		}
+	}
+	return "", false
+}
+
+// size is about what the claim writes, in bytes.
+func (c *claim) size() int {
+	n := 0
+	for _, w := range c.rows {
+		n += len(w.Key) + len(w.Value)
+	}
+	return n
 }
 
 // mayCarryLocked refuses a claim with data that no save would store.
@@ -60,47 +111,63 @@ func (s *Session) mayCarryLocked(c *claim, after doc.Value) error {
 	return nil
 }
 
-// void gives up a claim that can never be stored.
+// void gives up the claims of a save that can never be stored.
 func (s *Session) void(because error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.voidLocked(fmt.Errorf("%w: %w", errVoid, because))
+	s.voidLocked(0, fmt.Errorf("%w: %w", errVoid, because))
 }
 
 // cutLocked begins a claim: what is there now is the last that may be journaled.
-func (s *Session) cutLocked(c *claim) {
-	s.mu.cut = &cut{claim: c, revision: s.mu.revision + 1, before: s.mu.data, schema: s.mu.schema, marks: s.mu.marks}
+func (s *Session) cutLocked(c *claim, commit Commit) {
+	s.mu.cuts = append(s.mu.cuts, &cut{
+		claim: c, commit: commit, revision: commit.Revision,
+		before: s.mu.data, schema: s.mu.schema, marks: s.mu.marks, handled: s.mu.handled,
+	})
 	s.mu.journal.tracks.cut(s.mu.data, s.mu.revision)
+	if c.handled != nil {
+		s.mu.handled = append(slices.Clip(s.mu.handled), *c.handled)
+	}
 }
 
 // rowsLocked are the writes that go with the next save.
-func (s *Session) rowsLocked() []store.Write {
-	if s.mu.cut == nil {
-		return nil
+func (s *Session) rowsLocked() (rows []store.Write) {
+	for _, c := range s.mu.cuts {
+		rows = append(rows, c.claim.rows...)
 	}
-	return s.mu.cut.claim.rows
+	return rows
 }
 
-// settleCutLocked takes in what the record is known to hold.
-func (s *Session) settleCutLocked() {
-	if c := s.mu.cut; c != nil && s.mu.rec.revision >= c.revision {
-		s.mu.cut = nil
+// settleCutsLocked takes in what the record is known to hold.
+func (s *Session) settleCutsLocked() {
+	n := 0
+	for n < len(s.mu.cuts) && s.mu.rec.revision >= s.mu.cuts[n].revision {
+		n++
 	}
+	s.mu.cuts = s.mu.cuts[n:]
 }
 
-// rowTaken reads the records that a claim writes, before the profile's own is read; so a
-// claim that has landed by now shows there. It answers why the claim cannot land any more,
-// if it cannot.
-func (s *Session) rowTaken() (taken, err error) {
+// takenClaim is a claim that cannot land any more, and why.
+type takenClaim struct {
+	revision uint64 // of its commit
+	why      error
+}
+
+// rowTaken reads the records that the claims write, before the profile's own is read; so a
+// claim that has landed by now shows there. It answers the first that cannot land any more,
+// if there is one.
+func (s *Session) rowTaken() (*takenClaim, error) {
 	s.mu.Lock()
-	rows := s.rowsLocked()
+	cuts := slices.Clone(s.mu.cuts)
 	s.mu.Unlock()
-	if len(rows) == 0 {
-		return nil, nil
+	var keys []string
+	for _, c := range cuts {
+		for _, w := range c.claim.rows {
+			keys = append(keys, w.Key)
+		}
 	}
-	keys := make([]string, len(rows))
-	for i, w := range rows {
-		keys[i] = w.Key
+	if len(keys) == 0 {
+		return nil, nil
 	}
 	if err := s.set.node.Pass(s.set.life(), node.ClassSave, node.KindRead); err != nil {
 		return nil, fmt.Errorf("read claim: %w", err)
@@ -111,25 +178,39 @@ func (s *Session) rowTaken() (taken, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("read claim: %w", err)
 	}
-	for i, w := range rows {
-		if !w.If.Holds(recs[i].Version) && (w.Op != store.Put || recs[i].Version != w.Version) {
-			return fmt.Errorf("%w: %w", errVoid, &store.ConflictError{Key: w.Key}), nil
+	i := 0
+	for _, c := range cuts {
+		for _, w := range c.claim.rows {
+			if !w.If.Holds(recs[i].Version) && (w.Op != store.Put || recs[i].Version != w.Version) {
+				return &takenClaim{c.revision, fmt.Errorf("%w: %w", errVoid, &store.ConflictError{Key: w.Key})}, nil
+			}
+			i++
 		}
 	}
 	return nil, nil
 }
 
-// voidLocked takes in that the claim is refused although the record is still this session's.
+// refuseLocked takes in that a claim cannot land, although the record is still this session's.
+func (s *Session) refuseLocked(t *takenClaim) {
+	for i, c := range s.mu.cuts {
+		if c.revision == t.revision {
+			s.voidLocked(i, t.why)
+			return
+		}
+	}
+}
+
+// voidLocked takes in that a claim is refused although the record is still this session's.
 // What was committed before it is stored by a final save, and the session ends as lost: it
 // must not go on with a commit that cannot be stored.
-func (s *Session) voidLocked(because error) {
-	c := s.mu.cut
-	if c == nil {
+func (s *Session) voidLocked(at int, because error) {
+	if at >= len(s.mu.cuts) {
 		return
 	}
+	c := s.mu.cuts[at]
 	s.mu.void = true
-	s.mu.data, s.mu.revision, s.mu.schema, s.mu.marks = c.before, c.revision-1, c.schema, c.marks
-	s.mu.frozen, s.mu.cut = true, nil
+	s.mu.data, s.mu.revision, s.mu.schema, s.mu.marks, s.mu.handled = c.before, c.revision-1, c.schema, c.marks, c.handled
+	s.mu.frozen, s.mu.cuts = true, s.mu.cuts[:at:at]
 	w := &s.mu.write
 	for _, t := range []*ticket{w.flying, w.waiting} {
 		if t != nil {

@@ -172,7 +172,7 @@ func TestARefusedClaimEndsTheSession(t *testing.T) {
 	}
 }
 
-// One claim at a time, and none while the durable store is known to be down: nothing of it
+// One claim of a record at a time, and none while the durable store is known to be down: nothing of it
 // happens.
 func TestClaimsAreRefusedUnapplied(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {

@@ -22,7 +22,7 @@ func (s *Set) receive(n node.Note) {
 		s.robbed(n)
 	case node.NoteGranted:
 		s.given(n)
-	case node.NoteMail, node.NoteEdit:
+	case node.NoteMail, node.NoteHandled:
 	}
 }
 

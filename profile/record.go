@@ -50,11 +50,13 @@ type asker struct {
 	extras []member
 }
 
-// handled is a mail whose effect is in data.
+// handled is a mail that the profile has dealt with: its effect is in data, or it was refused.
 type handled struct {
-	id     string
-	at     time.Time
-	extras []member
+	id       string
+	at       time.Time
+	revision uint64 // of the commit that dealt with it
+	refused  string // why it had no effect; empty: it had
+	extras   []member
 }
 
 // mark remembers a commit that came with an id of the caller's.

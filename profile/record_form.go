@@ -87,6 +87,12 @@ func appendHandled(dst []byte, h handled) []byte {
 	w := openWriter(dst, h.extras)
 	w.time("at", h.at)
 	w.text("id", h.id)
+	if h.refused != "" {
+		w.text("refused", h.refused)
+	}
+	if h.revision != 0 {
+		w.count("revision", h.revision)
+	}
 	return w.close()
 }
 
@@ -147,7 +153,7 @@ func decodeRecord(text []byte) (record, error) {
 		}
 	})
 	f.list("handled", func(g *form) {
-		r.handled = append(r.handled, handled{id: g.word("id"), at: g.time("at"), extras: g.rest()})
+		r.handled = append(r.handled, handled{id: g.word("id"), at: g.time("at"), revision: g.count("revision"), refused: g.text("refused"), extras: g.rest()})
 	})
 	r.marks = f.marks("commits")
 	if r.tags.Kind() != doc.KindNull && r.tags.Kind() != doc.KindObject {

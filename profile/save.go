@@ -203,7 +203,7 @@ func (s *Session) compose(final bool) (d composed, ok bool) {
 	if s.mu.reason != 0 || final && lv == nil || !final && s.mu.frozen {
 		return composed{}, false
 	}
-	snap := snapshot{data: s.mu.data, revision: s.mu.revision, schema: s.mu.schema, marks: s.mu.marks, beating: beating}
+	snap := snapshot{data: s.mu.data, revision: s.mu.revision, schema: s.mu.schema, marks: s.mu.marks, handled: s.mu.handled, beating: beating}
 	rec, a := saved(s.mu.rec, snap, now), attempt{version: version, revision: snap.revision, final: final}
 	a.opened = s.mu.journal.hold.opened()
 	rows := s.rowsLocked()
@@ -256,8 +256,8 @@ func (s *Session) readBack(a attempt, because error) (saveStep, error) {
 	if step == saveAgain {
 		s.mu.rec = r.record // what was written is taken in by landed
 		s.savedLocked(0)
-		if taken != nil && s.mu.cut != nil {
-			s.voidLocked(taken)
+		if taken != nil {
+			s.refuseLocked(taken)
 		}
 	}
 	s.mu.Unlock()
@@ -341,8 +341,8 @@ func (s *Session) failed(a attempt, err error, certain bool) {
 		s.mu.frozen = false
 		s.giveUpLocked(now)
 	}
-	w.owed = w.owed || s.mu.cut != nil                                     // everything waits for it
-	if s.mu.cut != nil || s.mu.frozen || s.mu.journal.hold.opened() != 0 { // a save is what they wait for
+	w.owed = w.owed || len(s.mu.cuts) > 0                                     // everything waits for it
+	if len(s.mu.cuts) > 0 || s.mu.frozen || s.mu.journal.hold.opened() != 0 { // a save is what they wait for
 		s.refuseSyncsLocked(errUnjournaled)
 	}
 	s.listLocked()

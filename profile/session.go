@@ -29,6 +29,7 @@ type Session struct {
 		revision uint64
 		schema   int
 		marks    []mark
+		handled  []handled
 		frozen   bool   // a final save is under way
 		reason   Reason // 0 while the session lives
 		overSoft bool
@@ -41,8 +42,8 @@ type Session struct {
 
 		write   writing
 		journal journaling
-		cut     *cut // a claim that is not stored yet; nil: none
-		void    bool // a claim was refused: the session ends, and takes nothing more
+		cuts    []*cut // claims that are not stored yet, oldest first
+		void    bool   // a claim was refused: the session ends, and takes nothing more
 		leaving *leaving
 		publish publishing
 	}
@@ -91,6 +92,7 @@ type snapshot struct {
 	revision uint64
 	schema   int
 	marks    []mark
+	handled  []handled
 	beating  bool
 }
 
@@ -153,6 +155,7 @@ func (s *Set) newSession(sl *slot, version, seal store.Version, rec record) *Ses
 	}
 	now := s.clk.Now()
 	sess.mu.data, sess.mu.revision, sess.mu.schema, sess.mu.marks = rec.data, rec.revision, rec.schema, rec.marks
+	sess.mu.handled = rec.handled
 	sess.mu.rec = rec
 	sess.mu.journal.hold = journalHold{token: token, epoch: rec.epoch, version: seal}
 	sess.mu.journal.tracks = newTracks(rec.data, rec.revision)

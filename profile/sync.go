@@ -65,7 +65,7 @@ func (s *Session) syncedLocked(revision uint64) bool {
 // journalsLocked tells that the journal may take what there is now.
 func (s *Session) journalsLocked() bool {
 	j := &s.mu.journal
-	return s.mayAppendLocked() && !s.mu.frozen && s.mu.cut == nil && j.fails == 0
+	return s.mayAppendLocked() && !s.mu.frozen && len(s.mu.cuts) == 0 && j.fails == 0
 }
 
 // joinAppendLocked is the append that will hold everything committed so far.

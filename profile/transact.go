@@ -53,7 +53,7 @@ func (s *Session) refused(err error) (Commit, error) {
 }
 
 func (s *Session) transact(p proposal) (Commit, error) {
-	c, err := s.staged(p)
+	c, err := s.propose(p)
 	if err != nil {
 		return s.refused(err)
 	}
@@ -61,8 +61,8 @@ func (s *Session) transact(p proposal) (Commit, error) {
 	return c, nil
 }
 
-// staged is a transaction up to its commit.
-func (s *Session) staged(p proposal) (Commit, error) {
+// propose is a transaction up to its commit.
+func (s *Session) propose(p proposal) (Commit, error) {
 	s.change.Lock()
 	defer s.change.Unlock()
 	before, known, err := s.admit(p)
@@ -73,21 +73,39 @@ func (s *Session) staged(p proposal) (Commit, error) {
 	if err != nil {
 		return Commit{}, err
 	}
-	after, err := doc.Apply(before, ops...)
-	if err != nil {
-		return Commit{}, err
-	}
-	edits := doc.Diff(before, after)
-	if len(edits) == 0 && p.src.ID == "" && p.claim == nil {
-		return Commit{Revision: known.Revision, Source: p.src, Data: before}, nil
-	}
-	if err := s.guard(before, after); err != nil {
-		return Commit{}, err
-	}
 	if p.src.Kind == "" {
 		p.src.Kind = SourceGame
 	}
-	return s.commit(Commit{ID: p.src.ID, Time: s.set.node.Now(), Source: p.src, Edits: edits, Data: after}, p)
+	st, err := s.set.stage(before, p.src, ops)
+	if err != nil {
+		return Commit{}, err
+	}
+	if len(st.edits) == 0 && p.src.ID == "" && p.claim == nil {
+		return Commit{Revision: known.Revision, Source: p.src, Data: before}, nil
+	}
+	return s.commit(Commit{ID: p.src.ID, Time: s.set.node.Now(), Source: p.src, Edits: st.edits, Data: st.after}, p)
+}
+
+// staged is what a transaction would make of the data.
+type staged struct {
+	after doc.Value
+	edits []doc.Edit // from the data before to the data after
+}
+
+// stage runs a transaction on data, in memory and without a session: all or nothing.
+func (s *Set) stage(before doc.Value, _ Source, ops []doc.Op) (staged, error) {
+	after, err := doc.Apply(before, ops...)
+	if err != nil {
+		return staged{}, err
+	}
+	st := staged{after: after, edits: doc.Diff(before, after)}
+	if len(st.edits) == 0 {
+		return st, nil
+	}
+	if err := overHard(before, after, s.opts.HardBytes); err != nil {
+		return staged{}, err
+	}
+	return st, s.validate(after)
 }
 
 // admit lets a transaction in, or answers it from the ids that are remembered.
@@ -99,7 +117,7 @@ func (s *Session) admit(p proposal) (doc.Value, Commit, error) {
 		return doc.Value{}, Commit{}, err
 	}
 	if p.claim != nil {
-		if err := s.mayClaimLocked(); err != nil {
+		if err := s.mayClaimLocked(p.claim); err != nil {
 			return doc.Value{}, Commit{}, err
 		}
 	}
@@ -131,14 +149,6 @@ func (s *Session) openLocked() error {
 	return nil
 }
 
-// guard checks what a transaction would make.
-func (s *Session) guard(before, after doc.Value) error {
-	if err := overHard(before, after, s.set.opts.HardBytes); err != nil {
-		return err
-	}
-	return s.set.validate(after)
-}
-
 // commit makes the staged change the session's data, unless the session was frozen
 // meanwhile.
 func (s *Session) commit(c Commit, p proposal) (Commit, error) {
@@ -151,15 +161,16 @@ func (s *Session) commit(c Commit, p proposal) (Commit, error) {
 		return Commit{}, err
 	}
 	wasDirty := s.dirtyLocked()
-	if p.claim != nil {
-		s.cutLocked(p.claim)
-	}
-	s.mu.data = c.Data
-	s.mu.revision++
-	c.Revision = s.mu.revision
-	if c.ID == "" {
+	c.Revision = s.mu.revision + 1
+	named := c.ID != ""
+	if !named {
 		c.ID = commitID(s.epoch, c.Revision)
-	} else {
+	}
+	if p.claim != nil {
+		s.cutLocked(p.claim, c)
+	}
+	s.mu.data, s.mu.revision = c.Data, c.Revision
+	if named {
 		s.mu.marks = record{marks: s.mu.marks}.withMarks(mark{id: c.ID, revision: c.Revision, digest: p.digest})
 	}
 	if len(s.mu.publish.listeners) > 0 {

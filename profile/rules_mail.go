@@ -1,0 +1,35 @@
+package profile
+
+import "time"
+
+// This file holds the rules of what a profile remembers of its mail (PROTOCOL.md B5): pure,
+// without I/O, clock or chance.
+
+const (
+	// MailMemory is how long a profile remembers the ids of the mail that it has dealt with:
+	// one that arrives again within it has no effect.
+	MailMemory = 24 * time.Hour
+	// maxHandled bounds the ids that are remembered. While so many came within MailMemory,
+	// more mail waits in its box: an id is never forgotten early.
+	maxHandled = 4096
+)
+
+// recentlyHandled is what is still to be remembered. The list is in the order in which mail
+// was dealt with; it is not changed in place.
+func recentlyHandled(list []handled, now time.Time) []handled {
+	n := 0
+	for n < len(list) && now.Sub(list[n].at) > MailMemory {
+		n++
+	}
+	return list[n:]
+}
+
+// handledMail finds the mail with this id among those that were dealt with.
+func handledMail(list []handled, id string) (handled, bool) {
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].id == id {
+			return list[i], true
+		}
+	}
+	return handled{}, false
+}
