@@ -177,3 +177,24 @@ func TestAWideRoundGetsToEveryNode(t *testing.T) {
 		}
 	})
 }
+
+// A holder that is cut off from the fast store alone reads no notes, and says that its beats
+// do not land. A newcomer that reaches the fast store leaves its ask there and in the record:
+// it is handed over at the holder's next save, and nothing is lost.
+func TestAHolderCutOffFromItsNotesHandsOver(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a, b := f.start("a", nil), f.start("b", nil)
+		s := a.load("u", nil)
+		a.faults.Outage(faultstore.Fast, true)
+		a.faults.Outage(faultstore.Bus, true)
+		time.Sleep(30300 * time.Millisecond)
+		add(t, s, 7)
+		got := b.load("u", nil)
+		if got.Loaded().How != profile.Granted || coins(got.Data()) != 7 || s.Reason() != profile.HandedOver {
+			t.Errorf("%+v with %v; the holder's session: %v", got.Loaded(), got.Data(), s.Reason())
+		}
+		if w := got.Loaded().Waited; w > 32*time.Second {
+			t.Errorf("waited %v, at most FallbackSave and a moment expected", w)
+		}
+	})
+}

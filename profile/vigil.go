@@ -28,6 +28,7 @@ type vigil struct {
 	unsure    bool          // the last one may still land
 	inRecord  store.Version // of the record that carries the ask; 0: none does
 	withAsk   record
+	blind     store.Version // of the record that says the holder may not read its notes, once that was dealt with
 	inPlaceOf store.Version // of the record that was read before: what it says is older
 
 	note  noteState
@@ -88,6 +89,7 @@ func (l *load) wait(ctx context.Context, r reading) (reading, error) {
 			v.askAgain(ctx)
 		case waitOn:
 		}
+		v.askBlind(ctx, r)
 		if err := v.rest(ctx, r); err != nil {
 			return r, err
 		}
@@ -195,6 +197,20 @@ func (v *vigil) arrive() {
 	if v.landed.IsZero() {
 		v.landed = v.load.set.clk.Now()
 	}
+}
+
+// askBlind puts the ask into the record too when the record says that the holder's beats do not
+// land: such a holder may be cut off from the fast store, and not read its notes.
+func (v *vigil) askBlind(ctx context.Context, r reading) {
+	t := r.record.session
+	if v.load.opts.Quiet || ctx.Err() != nil || t == nil || t.beating || v.landed.IsZero() {
+		return
+	}
+	if _, ok := r.record.asked(v.target); ok || r.version == v.blind || r.version == v.inPlaceOf {
+		return
+	}
+	v.blind = r.version
+	v.askInRecord(r)
 }
 
 // askInRecord puts the ask into the record, session untouched: the holder meets it at its
