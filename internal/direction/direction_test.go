@@ -20,13 +20,14 @@ var allowed = map[string][]string{
 	"clock":              {},
 	"internal/name":      {},
 	"internal/direction": {},
+	"internal/form":      {"doc"},
 	"store":              {},
 	"store/storetest":    {"store", "clock"},
 	"store/memstore":     {"store", "clock"},
 	"store/faultstore":   {"store", "clock"},
 	"store/sqlitestore":  {"store", "clock"},
 	"node":               {"store", "clock", "internal/name"},
-	"profile":            {"node", "store", "clock", "doc", "internal/name"},
+	"profile":            {"node", "store", "clock", "doc", "internal/name", "internal/form"},
 	"board":              {"node", "store", "clock", "internal/name"},
 	"season":             {"node", "store", "clock", "doc", "internal/name"},
 	"":                   domain,
@@ -44,7 +45,7 @@ var allowed = map[string][]string{
 
 // domain is what the facade wires together.
 var domain = []string{
-	"doc", "clock", "internal/name", "store", "store/memstore", "store/sqlitestore",
+	"doc", "clock", "internal/name", "internal/form", "store", "store/memstore", "store/sqlitestore",
 	"node", "profile", "board", "season",
 }
 
