@@ -20,13 +20,15 @@ var allowed = map[string][]string{
 	"clock":              {},
 	"internal/name":      {},
 	"internal/direction": {},
+	"internal/form":      {"doc"},
 	"store":              {},
 	"store/storetest":    {"store", "clock"},
 	"store/memstore":     {"store", "clock"},
 	"store/faultstore":   {"store", "clock"},
 	"store/sqlitestore":  {"store", "clock"},
 	"node":               {"store", "clock", "internal/name"},
-	"profile":            {"node", "store", "clock", "doc", "internal/name"},
+	"profile":            {"node", "store", "clock", "doc", "internal/name", "internal/form"},
+	"shared":             {"node", "store", "clock", "doc", "internal/name", "internal/form"},
 	"board":              {"node", "store", "clock", "internal/name"},
 	"season":             {"node", "store", "clock", "doc", "internal/name"},
 	"":                   domain,
@@ -44,8 +46,8 @@ var allowed = map[string][]string{
 
 // domain is what the facade wires together.
 var domain = []string{
-	"doc", "clock", "internal/name", "store", "store/memstore", "store/sqlitestore",
-	"node", "profile", "board", "season",
+	"doc", "clock", "internal/name", "internal/form", "store", "store/memstore", "store/sqlitestore",
+	"node", "profile", "shared", "board", "season",
 }
 
 // everything marks the edge of the program, where wiring may reach all.
@@ -83,7 +85,7 @@ func TestDomainKnowsNoEngineAndNoTransport(t *testing.T) {
 	banned := []string{"database/sql", "net/http", "modernc.org/sqlite", "connectrpc.com/connect/v2", "google.golang.org/protobuf"}
 	for _, p := range list(t) {
 		switch strings.TrimPrefix(p.ImportPath, module+"/") {
-		case "doc", "store", "node", "profile", "board", "season":
+		case "doc", "store", "node", "profile", "shared", "board", "season":
 			for _, dep := range p.Deps {
 				if slices.Contains(banned, dep) {
 					t.Errorf("%s reaches %s: engines live in drivers, transports in server", p.ImportPath, dep)
