@@ -26,6 +26,7 @@ var allowed = map[string][]string{
 	"store/faultstore":   {"store", "clock"},
 	"store/sqlitestore":  {"store", "clock"},
 	"node":               {"store", "clock", "internal/name"},
+	"pipeline":           {"doc"},
 	"profile":            {"node", "store", "clock", "doc", "internal/name"},
 	"board":              {"node", "store", "clock", "internal/name"},
 	"season":             {"node", "store", "clock", "doc", "internal/name"},
