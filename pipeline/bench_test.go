@@ -29,7 +29,7 @@ func BenchmarkRun(b *testing.B) {
 			}
 			return nil
 		}}},
-		Policies: []pipeline.Policy{{Path: doc.MustPath("/premium"), Allow: []pipeline.SourceKind{receipt}, Raise: true}},
+		Policies: []pipeline.SourcePolicy{{Path: doc.MustPath("/premium"), Allow: []pipeline.SourceKind{receipt}, Raise: true}},
 	}
 	full := levels()
 	full.Guards, full.Policies = guarded.Guards, guarded.Policies

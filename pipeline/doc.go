@@ -17,8 +17,8 @@
 //     operation may write them.
 //   - Reactions ([Reaction]) answer a change with operations, in the same transaction, round
 //     after round, until nothing changes that one of them watches; at most [MaxRounds] rounds.
-//   - Policies ([Policy]) say by path whose changes are taken, and guards ([Guard]) judge the
-//     whole change. All are asked, and all complaints are kept. Those of mode [Report] only
+//   - Policies ([SourcePolicy]) say by path whose changes are taken, and guards ([Guard]) judge the
+//     whole change. All are asked, and all complaints are kept. Those of mode [ReportOnly] only
 //     report.
 //
 // # Guarantees

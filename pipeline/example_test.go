@@ -22,7 +22,7 @@ func Example() {
 			Name: "level reward", On: []doc.Path{doc.MustPath("/level")},
 			React: func(pipeline.Change) ([]doc.Op, error) { return []doc.Op{doc.Increment("/coins", 50)}, nil },
 		}},
-		Policies: []pipeline.Policy{{Path: doc.MustPath("/gems"), Allow: []pipeline.SourceKind{"receipt"}, Raise: true}},
+		Policies: []pipeline.SourcePolicy{{Path: doc.MustPath("/gems"), Allow: []pipeline.SourceKind{"receipt"}, Raise: true}},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -12,7 +12,7 @@ type Mode uint8
 // The modes; the zero Mode is Block.
 const (
 	Block  Mode = iota // the transaction is refused
-	Report             // the transaction is accepted, and the complaint is reported
+	ReportOnly             // the transaction is accepted, and the complaint is reported
 )
 
 // String is "block" or "report".
@@ -20,7 +20,7 @@ func (m Mode) String() string {
 	switch m {
 	case Block:
 		return "block"
-	case Report:
+	case ReportOnly:
 		return "report"
 	}
 	return "unknown"
@@ -35,6 +35,17 @@ type Guard struct {
 	// Check returns its complaints about a change, none if all is well; the guard's name is
 	// filled in. It must be pure. A panic refuses the transaction, whatever Mode is.
 	Check func(Change) []Violation
+}
+
+// Judge asks the policies and all guards about a change that was made elsewhere. The error is
+// a [*RefusedError]; reports are the complaints that do not refuse it.
+func (p *Pipeline) Judge(c Change) (reports []Violation, err error) {
+	var bad, said complaints
+	p.judge(c, &bad, &said)
+	if bad.any() {
+		return nil, bad.refusal()
+	}
+	return said.list, nil
 }
 
 // judge asks the policies and all guards.
@@ -57,7 +68,7 @@ func (p *Pipeline) judge(c Change, bad, reports *complaints) {
 
 // sink is where complaints of a mode go.
 func (m Mode) sink(bad, reports *complaints) *complaints {
-	if m == Report {
+	if m == ReportOnly {
 		return reports
 	}
 	return bad
@@ -77,8 +88,8 @@ func checkGuards(guards []Guard) error {
 	var errs []error
 	for i, g := range guards {
 		errs = append(errs, checkNamed("guard", g.Name, i, g.Check != nil))
-		if g.Mode > Report {
-			errs = append(errs, fmt.Errorf("pipeline: guard %q: Block or Report expected, got mode %d", g.Name, g.Mode))
+		if g.Mode > ReportOnly {
+			errs = append(errs, fmt.Errorf("pipeline: guard %q: Block or ReportOnly expected, got mode %d", g.Name, g.Mode))
 		}
 		if slices.ContainsFunc(guards[:i], func(o Guard) bool { return o.Name == g.Name }) {
 			errs = append(errs, fmt.Errorf("pipeline: two guards are called %q", g.Name))

@@ -19,8 +19,8 @@ func says(name string, mode pipeline.Mode, v ...pipeline.Violation) pipeline.Gua
 func TestAllGuardsAreAsked(t *testing.T) {
 	p := build(t, pipeline.Config{Guards: []pipeline.Guard{
 		says("first", pipeline.Block, pipeline.Violation{Path: doc.MustPath("/a"), Err: errCheat}, pipeline.Violation{Path: doc.MustPath("/b"), Problem: "odd", Guard: "another"}),
-		says("soft", pipeline.Report, pipeline.Violation{Problem: "unusual"}),
-		{Name: "panics", Mode: pipeline.Report, Check: func(pipeline.Change) []pipeline.Violation { panic("boom") }},
+		says("soft", pipeline.ReportOnly, pipeline.Violation{Problem: "unusual"}),
+		{Name: "panics", Mode: pipeline.ReportOnly, Check: func(pipeline.Change) []pipeline.Violation { panic("boom") }},
 		says("fine", pipeline.Block),
 		says("last", pipeline.Block, pipeline.Violation{}),
 	}})
@@ -37,8 +37,8 @@ func TestAllGuardsAreAsked(t *testing.T) {
 
 func TestReportsDoNotRefuse(t *testing.T) {
 	p := build(t, pipeline.Config{
-		Guards:   []pipeline.Guard{says("soft", pipeline.Report, pipeline.Violation{Path: doc.MustPath("/a"), Problem: "unusual"})},
-		Policies: []pipeline.Policy{{Path: doc.MustPath("/a"), Allow: []pipeline.SourceKind{operator}, Mode: pipeline.Report}},
+		Guards:   []pipeline.Guard{says("soft", pipeline.ReportOnly, pipeline.Violation{Path: doc.MustPath("/a"), Problem: "unusual"})},
+		Policies: []pipeline.SourcePolicy{{Path: doc.MustPath("/a"), Allow: []pipeline.SourceKind{operator}, Mode: pipeline.ReportOnly}},
 	})
 	res, err := run(p, parse(t, `{}`), doc.Set("/a", doc.Int(1)))
 	if err != nil || res.After.String() != `{"a":1}` {
@@ -67,7 +67,7 @@ func TestGuardsSeeTheWholeChange(t *testing.T) {
 }
 
 func TestPolicies(t *testing.T) {
-	policies := []pipeline.Policy{
+	policies := []pipeline.SourcePolicy{
 		{Path: doc.MustPath("/wallet"), Deny: []pipeline.SourceKind{receipt, "client"}},
 		{Path: doc.MustPath("/wallet/premium"), Allow: []pipeline.SourceKind{operator, receipt}, Raise: true},
 		{Path: doc.MustPath("/wallet/log"), Allow: []pipeline.SourceKind{operator}},
@@ -112,14 +112,14 @@ func TestPolicies(t *testing.T) {
 }
 
 func TestPoliciesSayWhatWouldBeAllowed(t *testing.T) {
-	for want, policy := range map[string]pipeline.Policy{
+	for want, policy := range map[string]pipeline.SourcePolicy{
 		`a source of kind "game" may not raise it; allowed: operator, receipt`: {Raise: true, Allow: []pipeline.SourceKind{operator, receipt}},
 		`a source of kind "game" may not change it; allowed: operator`:         {Allow: []pipeline.SourceKind{operator, game}, Deny: []pipeline.SourceKind{game}},
 		`a source of kind "game" may not change it; allowed: nobody`:           {Allow: []pipeline.SourceKind{game}, Deny: []pipeline.SourceKind{game}},
 		`a source of kind "game" may not change it; allowed: all but game`:     {Deny: []pipeline.SourceKind{game}},
 	} {
 		policy.Path = doc.MustPath("/n")
-		r := refused(t, build(t, pipeline.Config{Policies: []pipeline.Policy{policy}}), `{}`, doc.Set("/n", doc.Int(1)))
+		r := refused(t, build(t, pipeline.Config{Policies: []pipeline.SourcePolicy{policy}}), `{}`, doc.Set("/n", doc.Int(1)))
 		if got := r.Violations[0].Problem; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
@@ -130,13 +130,13 @@ func TestWrongConfigurationsAreRefusedWithAllThatIsWrong(t *testing.T) {
 	_, err := pipeline.New(pipeline.Config{
 		Derived:   []pipeline.Derived{{}},
 		Reactions: []pipeline.Reaction{{}, {Name: "r"}, {Name: "r", React: func(pipeline.Change) ([]doc.Op, error) { return nil, nil }}},
-		Policies:  []pipeline.Policy{{Path: doc.MustPath("/a")}, {Path: doc.MustPath("/a"), Mode: 7}},
+		Policies:  []pipeline.SourcePolicy{{Path: doc.MustPath("/a")}, {Path: doc.MustPath("/a"), Mode: 7}},
 		Guards:    []pipeline.Guard{{}, says("g", 7), says("g", pipeline.Block)},
 	})
 	for _, want := range []string{
 		"whole document", "Compute is missing", "reaction 0 has no name", `reaction "r": the function is missing`, `two reactions are called "r"`,
-		`two policies for "/a"`, `policy "/a": Block or Report expected, got mode 7`,
-		"guard 0 has no name", `guard "g": Block or Report expected, got mode 7`, `two guards are called "g"`,
+		`two policies for "/a"`, `policy "/a": Block or ReportOnly expected, got mode 7`,
+		"guard 0 has no name", `guard "g": Block or ReportOnly expected, got mode 7`, `two guards are called "g"`,
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing in: %v", want, err)

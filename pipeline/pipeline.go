@@ -14,7 +14,7 @@ type Config struct {
 	// Reactions answer changes with further operations, in this order.
 	Reactions []Reaction
 	// Policies say by path whose changes are taken. Their order does not matter.
-	Policies []Policy
+	Policies []SourcePolicy
 	// Guards judge a change as a whole. All are asked, in this order.
 	Guards []Guard
 }
@@ -24,7 +24,7 @@ type Pipeline struct {
 	derived   []Derived // each behind those that it depends on
 	needs     [][]int   // for each derived field, the places in derived of those it depends on
 	reactions []Reaction
-	policies  []Policy // the longest paths first
+	policies  []SourcePolicy // the longest paths first
 	guards    []Guard
 }
 
@@ -94,10 +94,9 @@ func (p *Pipeline) Run(in Proposal) (Result, error) {
 	if len(c.Edits) == 0 {
 		return Result{After: in.Before}, nil
 	}
-	var reports complaints
-	p.judge(c, &bad, &reports)
-	if bad.any() {
-		return Result{}, bad.refusal()
+	reports, err := p.Judge(c)
+	if err != nil {
+		return Result{}, err
 	}
-	return Result{After: c.After, Edits: c.Edits, Reports: reports.list}, nil
+	return Result{After: c.After, Edits: c.Edits, Reports: reports}, nil
 }

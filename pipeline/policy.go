@@ -9,11 +9,11 @@ import (
 	"github.com/shoalworks/shoal/doc"
 )
 
-// Policy says whose changes of a place, and of what lies below it, are taken. Of several
+// SourcePolicy says whose changes of a place, and of what lies below it, are taken. Of several
 // that concern a place, the one with the longest path decides alone. A place that no policy
 // concerns is open to all. Derived fields are not concerned: nobody writes them. What
 // reactions change counts as changed by the source of the transaction.
-type Policy struct {
+type SourcePolicy struct {
 	// Path is the place. The whole document is every place without a policy of its own.
 	Path doc.Path
 	// Allow lists the kinds of sources that may change the place. Default: all.
@@ -66,7 +66,7 @@ func (p *Pipeline) inDerived(at doc.Path) bool {
 }
 
 // admits tells that the change's source may have changed the policy's place so.
-func (p *Policy) admits(c Change) bool {
+func (p *SourcePolicy) admits(c Change) bool {
 	if p.Raise && !raised(c, p.Path) {
 		return true
 	}
@@ -93,7 +93,7 @@ func raised(c Change, at doc.Path) bool {
 	return !ok || !also || y > x
 }
 
-func (p *Policy) violation(at doc.Path, kind SourceKind) Violation {
+func (p *SourcePolicy) violation(at doc.Path, kind SourceKind) Violation {
 	verb := "change"
 	if p.Raise {
 		verb = "raise"
@@ -105,7 +105,7 @@ func (p *Policy) violation(at doc.Path, kind SourceKind) Violation {
 }
 
 // open names the kinds that may.
-func (p *Policy) open() string {
+func (p *SourcePolicy) open() string {
 	kinds := make([]string, 0, len(p.Allow))
 	for _, k := range p.Allow {
 		if !slices.Contains(p.Deny, k) {
@@ -124,13 +124,13 @@ func (p *Policy) open() string {
 	return "all but " + strings.Join(kinds, ", ")
 }
 
-func checkPolicies(policies []Policy) error {
+func checkPolicies(policies []SourcePolicy) error {
 	var errs []error
 	for i, p := range policies {
-		if p.Mode > Report {
-			errs = append(errs, fmt.Errorf("pipeline: policy %q: Block or Report expected, got mode %d", p.Path, p.Mode))
+		if p.Mode > ReportOnly {
+			errs = append(errs, fmt.Errorf("pipeline: policy %q: Block or ReportOnly expected, got mode %d", p.Path, p.Mode))
 		}
-		if slices.ContainsFunc(policies[:i], func(o Policy) bool { return o.Path.Equal(p.Path) }) {
+		if slices.ContainsFunc(policies[:i], func(o SourcePolicy) bool { return o.Path.Equal(p.Path) }) {
 			errs = append(errs, fmt.Errorf("pipeline: two policies for %q", p.Path))
 		}
 	}
@@ -138,11 +138,11 @@ func checkPolicies(policies []Policy) error {
 }
 
 // clonePolicies sorts the longest paths first.
-func clonePolicies(in []Policy) []Policy {
+func clonePolicies(in []SourcePolicy) []SourcePolicy {
 	out := slices.Clone(in)
 	for i := range out {
 		out[i].Allow, out[i].Deny = slices.Clone(out[i].Allow), slices.Clone(out[i].Deny)
 	}
-	slices.SortStableFunc(out, func(a, b Policy) int { return b.Path.Len() - a.Path.Len() })
+	slices.SortStableFunc(out, func(a, b SourcePolicy) int { return b.Path.Len() - a.Path.Len() })
 	return out
 }

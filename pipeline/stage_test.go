@@ -88,7 +88,7 @@ func TestWithoutFurtherStagesNothingIsAllocatedForThem(t *testing.T) {
 			return []pipeline.Violation{{}}
 		}
 		return nil
-	}}}, Policies: []pipeline.Policy{{Path: doc.MustPath("/premium"), Allow: []pipeline.SourceKind{receipt}, Raise: true}}})
+	}}}, Policies: []pipeline.SourcePolicy{{Path: doc.MustPath("/premium"), Allow: []pipeline.SourceKind{receipt}, Raise: true}}})
 	v, ops := parse(t, `{"coins":1,"premium":3}`), []doc.Op{doc.Increment("/coins", 1)}
 	bare := testing.AllocsPerRun(100, func() {
 		after, err := doc.Apply(v, ops...)

@@ -27,7 +27,7 @@ var allowed = map[string][]string{
 	"store/sqlitestore":  {"store", "clock"},
 	"node":               {"store", "clock", "internal/name"},
 	"pipeline":           {"doc"},
-	"profile":            {"node", "store", "clock", "doc", "internal/name"},
+	"profile":            {"node", "store", "clock", "doc", "internal/name", "pipeline"},
 	"board":              {"node", "store", "clock", "internal/name"},
 	"season":             {"node", "store", "clock", "doc", "internal/name"},
 	"":                   domain,
@@ -46,7 +46,7 @@ var allowed = map[string][]string{
 // domain is what the facade wires together.
 var domain = []string{
 	"doc", "clock", "internal/name", "store", "store/memstore", "store/sqlitestore",
-	"node", "profile", "board", "season",
+	"node", "pipeline", "profile", "board", "season",
 }
 
 // everything marks the edge of the program, where wiring may reach all.
