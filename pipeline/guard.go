@@ -11,7 +11,7 @@ type Mode uint8
 
 // The modes; the zero Mode is Block.
 const (
-	Block  Mode = iota // the transaction is refused
+	Block      Mode = iota // the transaction is refused
 	ReportOnly             // the transaction is accepted, and the complaint is reported
 )
 

@@ -51,13 +51,16 @@ type Violation struct {
 	Err error
 }
 
-// String names the place, the guard and the problem.
+// String names the place, unless it is the whole document, the guard and the problem.
 func (v Violation) String() string {
-	path := cut(v.Path.String(), maxPath)
-	if v.Guard == "" {
-		return fmt.Sprintf("%q: %s", path, v.Problem)
+	text := v.Problem
+	if v.Guard != "" {
+		text = v.Guard + ": " + text
 	}
-	return fmt.Sprintf("%q: %s: %s", path, v.Guard, v.Problem)
+	if v.Path.IsRoot() {
+		return text
+	}
+	return fmt.Sprintf("%q: %s", cut(v.Path.String(), maxPath), text)
 }
 
 // completed fills in the defaults and keeps the text within its bound.
