@@ -9,18 +9,18 @@ import (
 	"github.com/shoalworks/shoal/store"
 )
 
-// open makes the session of a record that is this load's: template and schema come in as a
-// commit, in memory.
+// open makes the session of a record that is this load's: template, schema and derived fields
+// come in as a commit, in memory.
 func (l *load) open(r reading) (*Session, error) {
 	s := l.set.newSession(l.slot, r.version, l.seize.sealed, r.record)
 	s.loaded = l.loaded(r)
-	data := reconciled(l.set.opts.Template, r.record.data)
+	data, err := l.set.prepared(r.record.data)
+	if err != nil {
+		return nil, fmt.Errorf("stored data: %w", err)
+	}
 	if !data.Equal(r.record.data) || r.record.schema != l.set.opts.Schema {
 		s.mu.data, s.mu.schema = data, l.set.opts.Schema
 		s.mu.revision++
-	}
-	if err := l.set.validate(data); err != nil {
-		return nil, fmt.Errorf("stored data: %w", err)
 	}
 	return s, nil
 }

@@ -50,6 +50,23 @@ type Options struct {
 	// Validate refuses data that the game could not live with, at load and at each
 	// transaction; it must be pure and quick. Default: everything is valid.
 	Validate func(doc.Value) error
+	// Form refuses data that does not have its form, such as that of a JSON Schema, at load
+	// and at each transaction, with every place that is wrong. At a load Before is null and
+	// there are no edits. It must be pure and quick. Default: every form is right.
+	Form func(Change) []Violation
+	// Derived are fields that are computed from others: at load, and in each transaction that
+	// changes one of their inputs. No operation can write them. Default: none.
+	Derived []Derived
+	// Reactions answer changes with further operations in the same transaction, in this order.
+	// A load, which may add what the template has, is no change. Default: none.
+	Reactions []Reaction
+	// SourcePolicies say by path which kinds of sources may change it. They are not asked at a
+	// load. Default: everything is open to all.
+	SourcePolicies []SourcePolicy
+	// Guards judge each transaction as a whole, but not a load; those of mode ReportOnly only
+	// report, in Commit.Reports, Stats and once a minute in the log. The names "form",
+	// "validate", "size" and "soft size" are the set's own. Default: none.
+	Guards []Guard
 	// Policy is what a load does about a living holder that does not let go. Default Steal.
 	Policy Policy
 	// Autosave is how long a change waits at most for its save; the first of a session waits
@@ -92,8 +109,8 @@ type Options struct {
 	CallTimeout time.Duration
 	// HookTimeout bounds each OnLoad and OnLeave function. Default 5 s.
 	HookTimeout time.Duration
-	// SoftBytes is the size of data, encoded, from which a warning is logged and counted.
-	// Negative never warns. Default 1 MiB.
+	// SoftBytes is the size of data, encoded, over which growing is reported and counted, as
+	// by a guard of mode ReportOnly. Negative never reports. Default 1 MiB.
 	SoftBytes int
 	// HardBytes is the size of data, encoded, over which a transaction is refused.
 	// Default 4 MiB, at most 7 MiB.

@@ -36,6 +36,8 @@ type Set struct {
 	outage    outage
 	hooks     hooks
 	stats     counters
+	pipes     pipelines
+	reporting reporting
 	began     time.Time
 	open      atomic.Int64              // sessions
 	back      atomic.Pointer[time.Time] // since when the node's beats land again; nil: they do not, or always have
@@ -81,6 +83,10 @@ func New(n *node.Node, setName string, opts *Options) (*Set, error) {
 		durable: n.Store().Durable(), fast: n.Store().Fast(),
 		began: n.Clock().Now(),
 		life:  func() context.Context { return life }, halt: halt,
+	}
+	if s.pipes, err = newPipelines(s); err != nil {
+		halt()
+		return nil, err
 	}
 	s.mu.slots = make(map[string]*slot)
 	s.mu.tokens = make(map[string]*slot)

@@ -29,6 +29,7 @@ type Stats struct {
 	Conflicts    uint64        // writes that found another version
 	Unknowns     uint64        // writes whose answer was lost
 	OverSoft     uint64        // transactions that brought data over SoftBytes
+	Reports      uint64        // complaints of reporting guards about accepted transactions
 	OverHard     uint64        // saves that kept what was stored, because data was over HardBytes
 	Appends      uint64        // journals written
 	AppendErrors uint64        // journals that were refused or stayed unknown
@@ -40,17 +41,17 @@ type Stats struct {
 	Asks         uint64        // asks left for other nodes
 	Freed        uint64        // records freed that named a token without a session
 	Quarantine   uint64        // values copied to quarantine
-	Panics       uint64        // of hooks, listeners and validators
+	Panics       uint64        // of hooks, listeners, validators, guards, reactions and derived fields
 	Stuck        uint64        // hooks that did not return in time
 }
 
 // counters are the counting half of Stats.
 type counters struct {
-	loads, created, granted, takeovers, recovered, loadErrors, outbid  atomic.Uint64
-	released, handedOver, lost, left                                   atomic.Uint64
-	commits, refused, saves, renewals, saveErrors, conflicts, unknowns atomic.Uint64
-	appends, appendErrors, journalOver, sealed, reaped                 atomic.Uint64
-	overSoft, overHard, asks, freed, quarantine, panics, stuck         atomic.Uint64
+	loads, created, granted, takeovers, recovered, loadErrors, outbid   atomic.Uint64
+	released, handedOver, lost, left                                    atomic.Uint64
+	commits, refused, saves, renewals, saveErrors, conflicts, unknowns  atomic.Uint64
+	appends, appendErrors, journalOver, sealed, reaped                  atomic.Uint64
+	overSoft, overHard, reports, asks, freed, quarantine, panics, stuck atomic.Uint64
 }
 
 // Stats is the present count. The numbers are read one after the other.
@@ -65,7 +66,7 @@ func (s *Set) Stats() Stats {
 		Conflicts: c.conflicts.Load(), Unknowns: c.unknowns.Load(), OverSoft: c.overSoft.Load(),
 		Appends: c.appends.Load(), AppendErrors: c.appendErrors.Load(), JournalOver: c.journalOver.Load(),
 		Sealed: c.sealed.Load(), Reaped: c.reaped.Load(),
-		OverHard: c.overHard.Load(), Asks: c.asks.Load(), Freed: c.freed.Load(),
+		OverHard: c.overHard.Load(), Reports: c.reports.Load(), Asks: c.asks.Load(), Freed: c.freed.Load(),
 		Quarantine: c.quarantine.Load(), Panics: c.panics.Load(), Stuck: c.stuck.Load(),
 	}
 	s.mu.Lock()

@@ -27,7 +27,8 @@ var allowed = map[string][]string{
 	"store/faultstore":   {"store", "clock"},
 	"store/sqlitestore":  {"store", "clock"},
 	"node":               {"store", "clock", "internal/name"},
-	"profile":            {"node", "store", "clock", "doc", "internal/name", "internal/form"},
+	"pipeline":           {"doc"},
+	"profile":            {"node", "store", "clock", "doc", "internal/name", "internal/form", "pipeline"},
 	"shared":             {"node", "store", "clock", "doc", "internal/name", "internal/form"},
 	"board":              {"node", "store", "clock", "internal/name"},
 	"season":             {"node", "store", "clock", "doc", "internal/name"},
@@ -47,7 +48,7 @@ var allowed = map[string][]string{
 // domain is what the facade wires together.
 var domain = []string{
 	"doc", "clock", "internal/name", "internal/form", "store", "store/memstore", "store/sqlitestore",
-	"node", "profile", "shared", "board", "season",
+	"node", "pipeline", "profile", "shared", "board", "season",
 }
 
 // everything marks the edge of the program, where wiring may reach all.
