@@ -39,7 +39,7 @@ func (s *Session) DryRun(src Source, ops ...doc.Op) (DryRun, error) {
 // is prepared as a load prepares it, and Edits lead on from there. Data that no load would
 // open is an error (ErrSchema). Otherwise as Session.DryRun.
 func (s *Set) DryRun(data doc.Value, src Source, ops ...doc.Op) (DryRun, error) {
-	before, err := s.prepared(data)
+	before, err := s.prepared(reconciled(s.opts.Template, data))
 	if err != nil {
 		return DryRun{}, fmt.Errorf("profile: dry run: stored data: %w", err)
 	}

@@ -224,6 +224,7 @@ func (l *load) claim() claimant {
 	token := l.newToken()
 	me := l.claimant()
 	me.token = token
+	me.fresh, me.schema, _ = l.set.lowered(me.fresh) // the template survives it, as New has found
 	return me
 }
 

@@ -45,8 +45,19 @@ type Options struct {
 	// stay as they are. Default: an empty object.
 	Template doc.Value
 	// Schema is the version of the form of the data. A profile of a higher one is refused
-	// with ErrNewerSchema. Raise it with each change of form. Default 1.
+	// with ErrNewerSchema. Raise it with each change of form, by a migration. Default: that
+	// of the last migration, else 1.
 	Schema int
+	// Migrations lead to Schema, one for each version in order and without gaps: what is
+	// stored in an older form is brought up when it is loaded, never otherwise. A form older
+	// than the first starts from is refused with ErrMigration. Default: none.
+	Migrations []Migration
+	// WriteVersion is the version in which data is stored. A lower one than Schema lets a
+	// release be rolled back, while it is set, without a player being refused: all
+	// migrations above it need a Down. Nothing is journaled then: Sync is Save, and a crash
+	// costs what was not saved. Data that would not come up again as it was is stored in the
+	// form of Schema all the same. Default: Schema.
+	WriteVersion int
 	// Validate refuses data that the game could not live with, at load and at each
 	// transaction; it must be pure and quick. Default: everything is valid.
 	Validate func(doc.Value) error
@@ -140,7 +151,6 @@ func (o *Options) withDefaults(beat time.Duration) (Options, error) {
 	if e.Template.IsNull() {
 		e.Template = doc.MustObject(nil)
 	}
-	defaultTo(&e.Schema, 1)
 	defaultTo(&e.Policy, Steal)
 	defaultTo(&e.Autosave, 60*time.Second)
 	defaultTo(&e.JournalEvery, beat)
@@ -156,6 +166,7 @@ func (o *Options) withDefaults(beat time.Duration) (Options, error) {
 	defaultTo(&e.SoftBytes, 1<<20)
 	defaultTo(&e.HardBytes, 4<<20)
 	defaultTo(&e.MaxWrites, 256)
+	e.versionDefaults()
 	return e, e.problems()
 }
 
@@ -176,6 +187,8 @@ func (o *Options) problems() error {
 	}
 	if o.Schema < 1 || o.Schema > math.MaxInt32 {
 		wrong("Schema", "1 to %d expected, got %d", math.MaxInt32, o.Schema)
+	} else {
+		o.versionProblems(wrong)
 	}
 	if o.Policy > Fail {
 		wrong("Policy", "Steal, Wait or Fail expected, got %d", o.Policy)

@@ -96,21 +96,20 @@ func (s *Set) stage(before doc.Value, src Source, ops []doc.Op) (staged, error) 
 	return staged{res.After, res.Edits, res.Reports}, nil
 }
 
-// prepared is stored data as it is opened: with what the template has and it lacks, and with
-// derived fields computed anew. It is an ErrSchema if they cannot be, or if the data does not
+// prepared is data in the live form as it is opened: with derived fields computed anew. It is an ErrSchema if they cannot be, or if the data does not
 // have its form. Reactions and other guards judge changes, and so have no say here.
-func (s *Set) prepared(stored doc.Value) (doc.Value, error) {
-	data, err := s.pipes.write.Derive(reconciled(s.opts.Template, stored))
+func (s *Set) prepared(live doc.Value) (doc.Value, error) {
+	data, err := s.pipes.write.Derive(live)
 	if err != nil {
 		s.countPanics(err)
-		return stored, fmt.Errorf("%w: %w", ErrSchema, err)
+		return live, fmt.Errorf("%w: %w", ErrSchema, err)
 	}
 	if _, err := s.pipes.form.Judge(Change{After: data, Source: Source{Kind: SourceSystem}}); err != nil {
 		s.countPanics(err)
 		if !errors.Is(err, ErrSchema) { // the form guard has panicked
 			err = fmt.Errorf("%w: %w", ErrSchema, err)
 		}
-		return stored, err
+		return live, err
 	}
 	return data, nil
 }

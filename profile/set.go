@@ -102,7 +102,7 @@ func New(n *node.Node, setName string, opts *Options) (*Set, error) {
 	n.CountPlayers(func() int { return int(s.open.Load()) })
 	go s.loop() // ends with life
 	n.OnClose(node.StageSessions, "profiles/"+setName, s.closeWithNode)
-	s.log.InfoContext(life, "profiles open", "schema", o.Schema, "policy", o.Policy.String(), "autosave", o.Autosave, "loadTimeout", o.LoadTimeout,
+	s.log.InfoContext(life, "profiles open", "schema", o.Schema, "writeVersion", o.WriteVersion, "policy", o.Policy.String(), "autosave", o.Autosave, "loadTimeout", o.LoadTimeout,
 		"stealAfter", o.StealAfter, "fallbackSave", o.FallbackSave, "softBytes", o.SoftBytes, "hardBytes", o.HardBytes, "maxWrites", o.MaxWrites)
 	return s, nil
 }

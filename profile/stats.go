@@ -43,6 +43,8 @@ type Stats struct {
 	Quarantine   uint64        // values copied to quarantine
 	Panics       uint64        // of hooks, listeners, validators, guards, reactions and derived fields
 	Stuck        uint64        // hooks that did not return in time
+	Migrated     uint64        // sessions opened whose data was of an older form than is written
+	Unlowered    uint64        // saves in the newest form, because data would not have survived WriteVersion
 }
 
 // counters are the counting half of Stats.
@@ -52,6 +54,7 @@ type counters struct {
 	commits, refused, saves, renewals, saveErrors, conflicts, unknowns  atomic.Uint64
 	appends, appendErrors, journalOver, sealed, reaped                  atomic.Uint64
 	overSoft, overHard, reports, asks, freed, quarantine, panics, stuck atomic.Uint64
+	migrated, unlowered                                                 atomic.Uint64
 }
 
 // Stats is the present count. The numbers are read one after the other.
@@ -68,6 +71,7 @@ func (s *Set) Stats() Stats {
 		Sealed: c.sealed.Load(), Reaped: c.reaped.Load(),
 		OverHard: c.overHard.Load(), Reports: c.reports.Load(), Asks: c.asks.Load(), Freed: c.freed.Load(),
 		Quarantine: c.quarantine.Load(), Panics: c.panics.Load(), Stuck: c.stuck.Load(),
+		Migrated: c.migrated.Load(), Unlowered: c.unlowered.Load(),
 	}
 	s.mu.Lock()
 	for _, sl := range s.mu.slots {

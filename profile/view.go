@@ -15,7 +15,7 @@ import (
 // has in memory. It holds no lock, and changes nothing.
 type View struct {
 	Key      string
-	Data     doc.Value
+	Data     doc.Value // in the form of Schema: see Migrate
 	Revision uint64
 	Schema   int
 	Created  time.Time

@@ -37,7 +37,7 @@ func (Ours) Start(ctx context.Context, p *Process, name string, s Settings) (Hos
 		return nil, err
 	}
 	set, err := profile.New(n, setName, &profile.Options{
-		Template: template(), Schema: s.Schema, Autosave: s.Save, LoadTimeout: s.LoadTimeout,
+		Template: template(), Schema: s.Schema, Migrations: migrations(s.Schema), Autosave: s.Save, LoadTimeout: s.LoadTimeout,
 		StealAfter: s.StealAfter, FallbackSave: s.FallbackSave, HardBytes: s.HardBytes, JournalEvery: s.JournalEvery,
 		JournalBytes: s.JournalBytes,
 	})
@@ -45,6 +45,14 @@ func (Ours) Start(ctx context.Context, p *Process, name string, s Settings) (Hos
 		return nil, err
 	}
 	return &ourHost{node: n, set: set}, nil
+}
+
+// migrations are those of a release whose newer forms only have more members.
+func migrations(schema int) (out []profile.Migration) {
+	for to := 2; to <= schema; to++ {
+		out = append(out, profile.Migration{To: to})
+	}
+	return out
 }
 
 type ourHost struct {
