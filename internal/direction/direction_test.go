@@ -26,7 +26,10 @@ var allowed = map[string][]string{
 	"store/faultstore":   {"store", "clock"},
 	"store/sqlitestore":  {"store", "clock"},
 	"node":               {"store", "clock", "internal/name"},
-	"profile":            {"node", "store", "clock", "doc", "internal/name"},
+	"internal/field":     {},
+	"schema":             {"doc", "internal/field"},
+	"codec":              {"doc", "internal/field"},
+	"profile":            {"node", "store", "clock", "doc", "schema", "codec", "internal/field", "internal/name"},
 	"board":              {"node", "store", "clock", "internal/name"},
 	"season":             {"node", "store", "clock", "doc", "internal/name"},
 	"":                   domain,
@@ -44,7 +47,7 @@ var allowed = map[string][]string{
 
 // domain is what the facade wires together.
 var domain = []string{
-	"doc", "clock", "internal/name", "store", "store/memstore", "store/sqlitestore",
+	"doc", "schema", "codec", "internal/field", "clock", "internal/name", "store", "store/memstore", "store/sqlitestore",
 	"node", "profile", "board", "season",
 }
 
