@@ -28,8 +28,11 @@ var allowed = map[string][]string{
 	"store/sqlitestore":  {"store", "clock"},
 	"node":               {"store", "clock", "internal/name"},
 	"pipeline":           {"doc"},
-	"profile":            {"node", "store", "clock", "doc", "internal/name", "internal/form", "pipeline"},
+	"profile":            {"node", "store", "clock", "doc", "internal/name", "internal/form", "internal/field", "pipeline", "schema", "codec"},
 	"shared":             {"node", "store", "clock", "doc", "internal/name", "internal/form"},
+	"internal/field":     {},
+	"schema":             {"doc", "internal/field"},
+	"codec":              {"doc", "internal/field"},
 	"board":              {"node", "store", "clock", "internal/name"},
 	"season":             {"node", "store", "clock", "doc", "internal/name"},
 	"":                   domain,
@@ -47,7 +50,8 @@ var allowed = map[string][]string{
 
 // domain is what the facade wires together.
 var domain = []string{
-	"doc", "clock", "internal/name", "internal/form", "store", "store/memstore", "store/sqlitestore",
+	"doc", "schema", "codec", "clock", "internal/name", "internal/form", "internal/field",
+	"store", "store/memstore", "store/sqlitestore",
 	"node", "pipeline", "profile", "shared", "board", "season",
 }
 
