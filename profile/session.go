@@ -46,6 +46,7 @@ type Session struct {
 		void    bool   // a claim was refused: the session ends, and takes nothing more
 		leaving *leaving
 		publish publishing
+		history history
 	}
 }
 
@@ -210,6 +211,7 @@ func (s *Session) endWith(why Reason, last func()) {
 		s.tidyLocked(false)
 	}
 	s.mu.write.passage.end()
+	s.unfollowLocked(err)
 	s.mu.Unlock()
 
 	s.set.forget(s, why)

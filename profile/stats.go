@@ -42,6 +42,9 @@ type Stats struct {
 	Quarantine   uint64        // values copied to quarantine
 	Panics       uint64        // of hooks, listeners and validators
 	Stuck        uint64        // hooks that did not return in time
+	Slow         uint64        // calls of listeners that took longer than ListenerTimeout
+	Watches      int           // open now
+	Resyncs      uint64        // watches whose reader was too slow, so that it got a new snapshot
 }
 
 // counters are the counting half of Stats.
@@ -51,6 +54,8 @@ type counters struct {
 	commits, refused, saves, renewals, saveErrors, conflicts, unknowns atomic.Uint64
 	appends, appendErrors, journalOver, sealed, reaped                 atomic.Uint64
 	overSoft, overHard, asks, freed, quarantine, panics, stuck         atomic.Uint64
+	slow, resyncs                                                      atomic.Uint64
+	watches                                                            atomic.Int64
 }
 
 // Stats is the present count. The numbers are read one after the other.
@@ -67,6 +72,7 @@ func (s *Set) Stats() Stats {
 		Sealed: c.sealed.Load(), Reaped: c.reaped.Load(),
 		OverHard: c.overHard.Load(), Asks: c.asks.Load(), Freed: c.freed.Load(),
 		Quarantine: c.quarantine.Load(), Panics: c.panics.Load(), Stuck: c.stuck.Load(),
+		Slow: c.slow.Load(), Watches: int(c.watches.Load()), Resyncs: c.resyncs.Load(),
 	}
 	s.mu.Lock()
 	for _, sl := range s.mu.slots {
