@@ -94,6 +94,19 @@ func (c *claim) shares(other *claim) (key string, both bool) {
 	return "", false
 }
 
+// label is how commits, the history and the audit log name it.
+func (c *claim) label() string {
+	switch {
+	case c.name != "":
+		return c.name
+	case c.handled != nil:
+		return "mail/" + c.handled.id
+	case len(c.rows) > 0:
+		return c.rows[0].Key
+	}
+	return ""
+}
+
 // size is about what the claim writes, in bytes.
 func (c *claim) size() int {
 	n := 0
@@ -211,6 +224,7 @@ func (s *Session) voidLocked(at int, because error) {
 	s.mu.void = true
 	s.mu.data, s.mu.revision, s.mu.schema, s.mu.marks, s.mu.handled = c.before, c.revision-1, c.schema, c.marks, c.handled
 	s.mu.frozen, s.mu.cuts = true, s.mu.cuts[:at:at]
+	s.retractLocked(c.before, c.revision-1)
 	w := &s.mu.write
 	for _, t := range []*ticket{w.flying, w.waiting} {
 		if t != nil {

@@ -31,6 +31,9 @@ type Commit struct {
 	Source   Source
 	Edits    []doc.Edit // from the data before to the data after; none for a repeated one
 	Data     doc.Value  // after the change; null for a repeated one
+	// Claim names what happens outside the profile exactly once with the commit:
+	// "receipt/<set>/<id>", "mail/<id>", "trade/<id>". Empty: nothing.
+	Claim string
 	// Repeated tells that the id was known, so nothing was applied now.
 	Repeated bool
 	// Reports are the complaints of reporting guards, at most [MaxViolations].

@@ -120,6 +120,15 @@ type Options struct {
 	CallTimeout time.Duration
 	// HookTimeout bounds each OnLoad and OnLeave function. Default 5 s.
 	HookTimeout time.Duration
+	// ListenerTimeout is how long an OnCommit function may take before it is named in the log
+	// and counted. It is not interrupted. Default 5 s.
+	ListenerTimeout time.Duration
+	// History is how many of its last commits a session remembers, for Undo and Rollback.
+	// Each takes the memory of what it changed and about 500 bytes. Negative remembers none.
+	// Default 64.
+	History int
+	// HistoryBytes bounds the memory for it, a session. Default 64 KiB.
+	HistoryBytes int
 	// SoftBytes is the size of data, encoded, over which growing is reported and counted, as
 	// by a guard of mode ReportOnly. Negative never reports. Default 1 MiB.
 	SoftBytes int
@@ -163,6 +172,9 @@ func (o *Options) withDefaults(beat time.Duration) (Options, error) {
 	defaultTo(&e.PollEvery, 250*time.Millisecond)
 	defaultTo(&e.CallTimeout, 10*time.Second)
 	defaultTo(&e.HookTimeout, 5*time.Second)
+	defaultTo(&e.ListenerTimeout, 5*time.Second)
+	defaultTo(&e.History, 64)
+	defaultTo(&e.HistoryBytes, 64<<10)
 	defaultTo(&e.SoftBytes, 1<<20)
 	defaultTo(&e.HardBytes, 4<<20)
 	defaultTo(&e.MaxWrites, 256)
@@ -202,6 +214,7 @@ func (o *Options) problems() error {
 		{"FallbackSave", o.FallbackSave},
 		{"CallTimeout", o.CallTimeout},
 		{"HookTimeout", o.HookTimeout},
+		{"ListenerTimeout", o.ListenerTimeout},
 	} {
 		if d.value <= 0 {
 			wrong(d.field, "more than 0 expected, got %v", d.value)

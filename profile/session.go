@@ -48,6 +48,7 @@ type Session struct {
 		leaving *leaving
 		trade   *party // frozen for a trade; nil: not
 		publish publishing
+		history history
 	}
 }
 
@@ -208,6 +209,7 @@ func (s *Session) endWith(why Reason, last func()) {
 		s.tidyLocked(false)
 	}
 	s.mu.write.passage.end()
+	s.unfollowLocked(err)
 	s.mu.Unlock()
 
 	s.set.forget(s, why)

@@ -45,6 +45,9 @@ type Stats struct {
 	Stuck        uint64        // hooks that did not return in time
 	Migrated     uint64        // sessions opened whose data was of an older form than is written
 	Unlowered    uint64        // saves in the newest form, because data would not have survived WriteVersion
+	Slow         uint64        // calls of listeners that took longer than ListenerTimeout
+	Watches      int           // open now
+	Resyncs      uint64        // watches whose reader was too slow, so that it got a new snapshot
 }
 
 // counters are the counting half of Stats.
@@ -54,7 +57,11 @@ type counters struct {
 	commits, refused, saves, renewals, saveErrors, conflicts, unknowns  atomic.Uint64
 	appends, appendErrors, journalOver, sealed, reaped                  atomic.Uint64
 	overSoft, overHard, reports, asks, freed, quarantine, panics, stuck atomic.Uint64
-	migrated, unlowered                                                 atomic.Uint64
+
+	migrated, unlowered atomic.Uint64
+
+	slow, resyncs atomic.Uint64
+	watches       atomic.Int64
 }
 
 // Stats is the present count. The numbers are read one after the other.
@@ -72,6 +79,7 @@ func (s *Set) Stats() Stats {
 		OverHard: c.overHard.Load(), Reports: c.reports.Load(), Asks: c.asks.Load(), Freed: c.freed.Load(),
 		Quarantine: c.quarantine.Load(), Panics: c.panics.Load(), Stuck: c.stuck.Load(),
 		Migrated: c.migrated.Load(), Unlowered: c.unlowered.Load(),
+		Slow: c.slow.Load(), Watches: int(c.watches.Load()), Resyncs: c.resyncs.Load(),
 	}
 	s.mu.Lock()
 	for _, sl := range s.mu.slots {

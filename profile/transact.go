@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/shoalworks/shoal/doc"
@@ -126,7 +127,7 @@ func (s *Session) openLocked() error {
 	case s.mu.trade != nil:
 		return fmt.Errorf("a trade is under way: %w", ErrBusy)
 	case len(s.mu.publish.queue) >= maxUnpublished:
-		return fmt.Errorf("%d commits wait for a listener: %w", maxUnpublished, ErrBusy)
+		return fmt.Errorf("%d commits wait for the listener %s: %w", maxUnpublished, s.currentListenerLocked(), ErrBusy)
 	}
 	return nil
 }
@@ -149,15 +150,17 @@ func (s *Session) commit(c Commit, p proposal) (Commit, error) {
 		c.ID = commitID(s.epoch, c.Revision)
 	}
 	if p.claim != nil {
+		c.Claim = p.claim.label()
 		s.cutLocked(p.claim, c)
 	}
+	kept := c
+	kept.Edits = slices.Clone(c.Edits) // the caller may do with its own what it likes
+	s.rememberLocked(s.mu.data, kept)
 	s.mu.data, s.mu.revision = c.Data, c.Revision
 	if named {
 		s.mu.marks = record{marks: s.mu.marks}.withMarks(mark{id: c.ID, revision: c.Revision, digest: p.digest})
 	}
-	if len(s.mu.publish.listeners) > 0 {
-		s.mu.publish.queue = append(s.mu.publish.queue, c)
-	}
+	s.publishLocked(kept)
 	s.set.stats.commits.Add(1)
 	s.noteSizeLocked()
 	s.dirtiedLocked()
