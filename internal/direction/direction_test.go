@@ -25,10 +25,11 @@ var allowed = map[string][]string{
 	"store/storetest":    {"store", "clock"},
 	"store/memstore":     {"store", "clock"},
 	"store/faultstore":   {"store", "clock"},
+	"store/overlay":      {"store", "clock"},
 	"store/sqlitestore":  {"store", "clock"},
 	"node":               {"store", "clock", "internal/name"},
 	"pipeline":           {"doc"},
-	"profile":            {"node", "store", "clock", "doc", "internal/name", "internal/form", "pipeline"},
+	"profile":            {"node", "store", "store/overlay", "clock", "doc", "internal/name", "internal/form", "pipeline", "exchange"},
 	"shared":             {"node", "store", "clock", "doc", "internal/name", "internal/form"},
 	"board":              {"node", "store", "clock", "internal/name"},
 	"season":             {"node", "store", "clock", "doc", "internal/name"},
@@ -47,7 +48,7 @@ var allowed = map[string][]string{
 
 // domain is what the facade wires together.
 var domain = []string{
-	"doc", "clock", "internal/name", "internal/form", "store", "store/memstore", "store/sqlitestore",
+	"doc", "clock", "internal/name", "internal/form", "store", "store/memstore", "store/sqlitestore", "store/overlay",
 	"node", "pipeline", "profile", "shared", "board", "season",
 }
 
