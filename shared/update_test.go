@@ -218,6 +218,52 @@ func TestUnknownIsHonestAndTheIDDecides(t *testing.T) {
 	}
 }
 
+// Once an answer was lost, a later write that is refused for certain decides nothing.
+func TestDoubtStays(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a := f.start("a", &shared.Options{MaxTries: 4})
+		writes := 0
+		a.faults.SetRule(func(c faultstore.Call) faultstore.Fault {
+			switch {
+			case !about("g")(c):
+			case c.Write && writes == 0:
+				writes++
+				return faultstore.Fault{Kind: faultstore.Late}
+			case c.Write:
+				writes++
+				return faultstore.Fault{Kind: faultstore.FailBefore}
+			case writes > 1:
+				return faultstore.Fault{Kind: faultstore.FailBefore}
+			}
+			return faultstore.Fault{}
+		})
+		_, err := a.Transact(t.Context(), "g", shared.Source{}, doc.Increment("/n", 1))
+		if !errors.Is(err, shared.ErrUnknown) || writes != 2 {
+			t.Errorf("after %d writes: %v", writes, err)
+		}
+		if a.faults.Land(); f.stored("g").Missing() {
+			t.Error("nothing landed: the test shows nothing")
+		}
+	})
+}
+
+// A write that did not get through, and that others have overtaken, is composed anew.
+func TestOvertakenWriteIsComposedAnew(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a, b := f.start("a", &shared.Options{CallTimeout: time.Second}), f.start("b", nil)
+		a.faults.SetRule(faultstore.Nth(1, writesTo("g"), faultstore.Fault{Kind: faultstore.Hang}))
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if out := a.add("g", "x"); count(out.Data) != 2 || out.Repeated || out.Change != 2 {
+				t.Errorf("%+v", out)
+			}
+		})
+		synctest.Wait()
+		b.add("g", "")
+		wg.Wait()
+	})
+}
+
 func TestUnavailableIsNotUnknown(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a := f.start("a", nil)

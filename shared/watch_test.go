@@ -75,6 +75,26 @@ func TestWatchPollsWhenMessagesAreLost(t *testing.T) {
 	})
 }
 
+// What changes between the snapshot and the subscription is not missed.
+func TestWatchLooksWhenItHasSubscribed(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a, b := f.start("a", nil), f.start("b", &shared.Options{PollEvery: time.Hour})
+		b.faults.SetRule(func(c faultstore.Call) faultstore.Fault {
+			if c.Op == "subscribe" {
+				return faultstore.Fault{Delay: time.Second}
+			}
+			return faultstore.Fault{}
+		})
+		w := watch(t, b, "g")
+		next(t, w)
+		begun := time.Now()
+		a.add("g", "")
+		if next(t, w); time.Since(begun) > 2*time.Second {
+			t.Errorf("took %v", time.Since(begun))
+		}
+	})
+}
+
 func TestWatchSurvivesAnOutageOfTheStore(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a, b := f.start("a", nil), f.start("b", nil)
@@ -141,6 +161,29 @@ func TestWatchFollowsARestoredStore(t *testing.T) {
 	})
 }
 
+// A reading that was overtaken by a change is nothing new.
+func TestOvertakenReadingIsLeftOut(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a := f.start("a", &shared.Options{PollEvery: 3 * time.Second})
+		w := watch(t, a, "g")
+		a.add("g", "")
+		time.Sleep(2 * time.Second)
+		next(t, w)
+		reads := func(c faultstore.Call) bool { return c.Op == "get" && about("g")(c) }
+		a.faults.SetRule(faultstore.Nth(1, reads, faultstore.Fault{Back: 2 * time.Second}))
+		time.Sleep(1500 * time.Millisecond) // the poll's answer is on its way
+		a.add("g", "")
+		if got := next(t, w); count(got.Data) != 2 {
+			t.Errorf("%+v", got)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if got, err := w.Next(ctx); err == nil {
+			t.Errorf("went back to %+v", got)
+		}
+	})
+}
+
 func TestWatchesAreBounded(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a := f.start("a", &shared.Options{MaxWatches: 2})
@@ -167,6 +210,7 @@ func TestIdleReadsNothing(t *testing.T) {
 		a := f.start("a", nil)
 		w := watch(t, a, "g")
 		next(t, w)
+		synctest.Wait() // it listens
 		w.Close()
 		synctest.Wait()
 		reads := 0
@@ -176,6 +220,7 @@ func TestIdleReadsNothing(t *testing.T) {
 			}
 			return faultstore.Fault{}
 		})
+		f.start("b", nil).add("g", "")
 		time.Sleep(time.Hour)
 		if reads != 0 {
 			t.Errorf("%d reads", reads)
@@ -185,7 +230,7 @@ func TestIdleReadsNothing(t *testing.T) {
 
 func TestCloseWaitsForChangesAndEndsWatches(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
-		a, b := f.start("a", nil), f.start("b", nil)
+		a, b := f.start("a", nil), f.start("b", &shared.Options{PollEvery: -1})
 		w, other := watch(t, a, "g"), watch(t, b, "g")
 		next(t, w)
 		next(t, other)
@@ -193,6 +238,9 @@ func TestCloseWaitsForChangesAndEndsWatches(t *testing.T) {
 		a.faults.SetRule(func(c faultstore.Call) faultstore.Fault {
 			if writesTo("g")(c) {
 				return faultstore.Fault{Delay: time.Second}
+			}
+			if c.Op == "publish" {
+				return faultstore.Fault{Delay: 100 * time.Millisecond}
 			}
 			return faultstore.Fault{}
 		})

@@ -25,13 +25,15 @@ var allowed = map[string][]string{
 	"store/storetest":    {"store", "clock"},
 	"store/memstore":     {"store", "clock"},
 	"store/faultstore":   {"store", "clock"},
+	"store/overlay":      {"store", "clock"},
 	"store/sqlitestore":  {"store", "clock"},
 	"node":               {"store", "clock", "internal/name"},
 	"pipeline":           {"doc"},
-	"profile":            {"node", "store", "clock", "doc", "internal/name", "internal/form", "internal/field", "pipeline", "schema", "codec"},
+	"profile":            parts,
 	"shared":             {"node", "store", "clock", "doc", "internal/name", "internal/form"},
 	"internal/field":     {},
 	"schema":             {"doc", "internal/field"},
+	"exchange":           {"doc", "internal/form"},
 	"codec":              {"doc", "internal/field"},
 	"board":              {"node", "store", "clock", "internal/name"},
 	"season":             {"node", "store", "clock", "doc", "internal/name"},
@@ -48,10 +50,16 @@ var allowed = map[string][]string{
 	"internal/mutants/cmd": {"internal/mutants", "clock"},
 }
 
+// parts is what profiles are made of.
+var parts = []string{
+	"node", "store", "store/overlay", "clock", "doc", "internal/name", "internal/form", "internal/field",
+	"pipeline", "schema", "codec", "exchange",
+}
+
 // domain is what the facade wires together.
 var domain = []string{
-	"doc", "schema", "codec", "clock", "internal/name", "internal/form", "internal/field",
-	"store", "store/memstore", "store/sqlitestore",
+	"doc", "schema", "codec", "exchange", "clock", "internal/name", "internal/form", "internal/field",
+	"store", "store/memstore", "store/sqlitestore", "store/overlay",
 	"node", "pipeline", "profile", "shared", "board", "season",
 }
 
