@@ -178,6 +178,9 @@ func (l *load) run(ctx context.Context) (*Session, error) {
 	r, err := l.read(ctx)
 	for err == nil {
 		l.last = r
+		if l.set.opts.AsStored && r.absent() {
+			return nil, ErrNoProfile
+		}
 		switch readStep(r, l.claimant()) {
 		case stepLoaded:
 			return l.open(r)

@@ -58,6 +58,11 @@ type Options struct {
 	// costs what was not saved. Data that would not come up again as it was is stored in the
 	// form of Schema all the same. Default: Schema.
 	WriteVersion int
+	// AsStored opens data as it is stored, in whatever form: for tools, which do not know the
+	// game's. Nothing is added, migrated, derived or checked but HardBytes, the form's version
+	// stays what it was, and no profile is made that is not there (ErrNoProfile). Template,
+	// Schema and what else says how data is to look must be unset. Default false.
+	AsStored bool
 	// Validate refuses data that the game could not live with, at load and at each
 	// transaction; it must be pure and quick. Default: everything is valid.
 	Validate func(doc.Value) error
@@ -156,6 +161,12 @@ func (o *Options) withDefaults(beat time.Duration) (Options, error) {
 	var e Options
 	if o != nil {
 		e = *o
+	}
+	if e.AsStored {
+		if err := e.shapeProblems(); err != nil {
+			return e, err
+		}
+		e.Schema = math.MaxInt32
 	}
 	if e.Template.IsNull() {
 		e.Template = doc.MustObject(nil)

@@ -3,12 +3,33 @@ package profile
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/shoalworks/shoal/doc"
 )
 
 // This file knows that data may be stored in another form than the one the game sees: an
 // older one before it was brought to this release's, or that of WriteVersion.
+
+// shapeProblems reports what says how data is to look, beside AsStored.
+func (o *Options) shapeProblems() error {
+	var set []string
+	for name, is := range map[string]bool{
+		"Template": !o.Template.IsNull(), "Schema": o.Schema != 0, "WriteVersion": o.WriteVersion != 0, "Migrations": o.Migrations != nil,
+		"Derived": o.Derived != nil, "Reactions": o.Reactions != nil, "SourcePolicies": o.SourcePolicies != nil,
+		"Form": o.Form != nil, "Validate": o.Validate != nil, "Guards": o.Guards != nil,
+	} {
+		if is {
+			set = append(set, name)
+		}
+	}
+	if len(set) == 0 {
+		return nil
+	}
+	slices.Sort(set)
+	return fmt.Errorf("profile: options: AsStored: %s must be unset beside it", strings.Join(set, ", "))
+}
 
 // shown is the live form of what a session's record holds: made when it is asked for, and
 // kept for as long as the record stands at the revision.
@@ -21,6 +42,9 @@ type shown struct {
 // brought is what a load makes of stored data: migrations, the template's members, derived
 // fields, then the checks. Its errors are ErrMigration, ErrNewerSchema and ErrSchema.
 func (s *Set) brought(data doc.Value, schema int) (doc.Value, error) {
+	if s.opts.AsStored {
+		return data, nil
+	}
 	data, err := s.opts.raised(data, schema)
 	if err != nil {
 		if panicked := new(PanicError); errors.As(err, &panicked) {
@@ -47,6 +71,9 @@ func (s *Set) lowered(live doc.Value) (data doc.Value, schema int, err error) {
 // asStored is a record that was made with live data as it is to be stored. It calls the game's
 // functions: no lock may be held.
 func (s *Set) asStored(key string, rec record) record {
+	if s.opts.AsStored {
+		return rec
+	}
 	var err error
 	if rec.data, rec.schema, err = s.lowered(rec.data); err != nil {
 		s.stats.unlowered.Add(1)
@@ -58,6 +85,9 @@ func (s *Set) asStored(key string, rec record) record {
 // takeIn takes in what a load made of the record: a commit, in memory, unless storing it would
 // store what is stored already. Nobody else has the session yet.
 func (s *Session) takeIn(live doc.Value) {
+	if s.set.opts.AsStored {
+		return
+	}
 	was := s.mu.rec
 	s.mu.data, s.mu.schema = live, s.set.opts.Schema
 	if data, schema, _ := s.set.lowered(live); schema != was.schema || !data.Equal(was.data) {
@@ -74,7 +104,7 @@ func (s *Session) stored() (doc.Value, uint64) {
 	s.mu.Lock()
 	rec, seen := s.mu.rec, s.mu.shown
 	s.mu.Unlock()
-	if rec.schema == s.set.opts.Schema {
+	if rec.schema == s.set.opts.Schema || s.set.opts.AsStored {
 		return rec.data, rec.revision
 	}
 	if seen.known && seen.revision == rec.revision {

@@ -63,7 +63,7 @@ func (s *Set) Read(ctx context.Context, key string) (View, error) {
 
 func viewOf(key string, r reading) (View, error) {
 	switch {
-	case r.missing(), r.problem == nil && !r.record.erased.IsZero():
+	case r.absent():
 		return View{}, ErrNoProfile
 	case r.later():
 		return View{}, fmt.Errorf("%w: %w", ErrNewerSchema, r.problem)
