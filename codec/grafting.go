@@ -22,8 +22,8 @@ type grafting struct {
 
 // between handles the stored items lo to hi and the present ones from to to.
 func (g *grafting) between(lo, hi, from, to int) {
-	start := from // of the present items that have no stored one yet
-	for j := from; j < to && !g.s.elem.leaf; j++ {
+	start := from                                                // of the present items that have no stored one yet
+	for j := from; j < to && !g.s.elem.leaf && !g.s.fixed; j++ { // An array has places, not items that move.
 		i, ok := g.find(lo, min(hi, lo+farAhead), j)
 		if !ok {
 			continue

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"cmp"
+	"iter"
 	"reflect"
 	"slices"
 
@@ -13,7 +14,8 @@ import (
 type member struct {
 	field.Field
 	plan   *plan
-	direct int // position in the struct itself; negative: it is in an embedded one
+	direct int   // position in the struct itself; negative: it is in an embedded one
+	behind []int // the way to the last embedded pointer before it; nil: there is none
 	path   doc.Path
 	zero   func(reflect.Value) bool
 }
@@ -40,6 +42,14 @@ func (b *builder) structure(t reflect.Type) *plan {
 	}
 	slices.SortFunc(s.members, func(x, y member) int { return cmp.Compare(x.Name, y.Name) })
 	s.pointers = embeddedPointers(t, s.members)
+	for i := range s.members {
+		m := &s.members[i]
+		for _, way := range s.pointers {
+			if hasPrefix(m.Index, way) {
+				m.behind = way
+			}
+		}
+	}
 	p := &plan{decode: s.decode, graft: s.graft}
 	if hasReferences(t) {
 		p.clone = s.clone
@@ -141,15 +151,57 @@ func (s *structure) decode(d *decoder, v doc.Value, out reflect.Value) {
 		}
 		return
 	}
-	for i := range s.members {
-		m := &s.members[i]
-		x, ok := v.Member(m.Name)
-		if !ok {
-			continue
+	for m, x := range s.met(v) {
+		if x.there {
+			d.enter(m.Name)
+			m.plan.decode(d, x.value, m.made(out))
+			d.leave()
 		}
-		d.enter(m.Name)
-		m.plan.decode(d, x, m.made(out))
-		d.leave()
+	}
+}
+
+// stored is what an object has under the name of a field.
+type stored struct {
+	value doc.Value
+	there bool
+}
+
+// crowded is how many times more members than fields an object must have for a search by name
+// to be faster than a look at all of them.
+const crowded = 4
+
+// met goes through all fields, each with what the object v has under its name.
+func (s *structure) met(v doc.Value) iter.Seq2[*member, stored] {
+	return func(yield func(*member, stored) bool) {
+		if v.Len() > crowded*len(s.members) {
+			for i := range s.members {
+				x, there := v.Member(s.members[i].Name)
+				if !yield(&s.members[i], stored{x, there}) {
+					return
+				}
+			}
+			return
+		}
+		i := 0 // Both are in order of the names.
+		for name, x := range v.Members() {
+			for i < len(s.members) && s.members[i].Name < name {
+				if !yield(&s.members[i], stored{}) {
+					return
+				}
+				i++
+			}
+			if i < len(s.members) && s.members[i].Name == name {
+				if !yield(&s.members[i], stored{x, true}) {
+					return
+				}
+				i++
+			}
+		}
+		for ; i < len(s.members); i++ {
+			if !yield(&s.members[i], stored{}) {
+				return
+			}
+		}
 	}
 }
 
@@ -164,30 +216,30 @@ func (s *structure) graft(e *encoder, before doc.Value, has bool, in reflect.Val
 		return s.encode(e, in), false
 	}
 	var edits []doc.Edit
-	for i := range s.members {
-		m := &s.members[i]
-		if edit, changed := m.edit(e, before, in); changed {
-			if e.probe {
-				return before, false
-			}
-			edits = append(edits, edit)
+	for m, was := range s.met(before) {
+		edit, changed := s.edit(e, m, before, was, in)
+		if !changed {
+			continue
 		}
+		if e.probe {
+			return before, false
+		}
+		edits = append(edits, edit)
 	}
 	return e.edited(before, edits)
 }
 
 // edit is what a field changes of the object that it is a member of.
-func (m *member) edit(e *encoder, before doc.Value, in reflect.Value) (doc.Edit, bool) {
-	was, there := before.Member(m.Name)
+func (s *structure) edit(e *encoder, m *member, before doc.Value, was stored, in reflect.Value) (doc.Edit, bool) {
 	f, ok := m.in(in)
 	if !ok {
-		return doc.Edit{Kind: doc.EditUnset, Path: m.path}, there
+		return doc.Edit{Kind: doc.EditUnset, Path: m.path}, was.there
 	}
-	if !there && isNothing(f, m.zero) {
+	if !was.there && isNothing(f, m.zero) && s.implied(m, before) {
 		return doc.Edit{}, false
 	}
 	e.enter(m.Name)
-	v, same := m.plan.graft(e, was, there, f)
+	v, same := m.plan.graft(e, was.value, was.there, f)
 	e.leave()
 	switch {
 	case same:
@@ -195,9 +247,25 @@ func (m *member) edit(e *encoder, before doc.Value, in reflect.Value) (doc.Edit,
 	case e.probe: // There is no value to look at.
 		return doc.Edit{}, true
 	case m.OmitZero && m.zero(f) || m.OmitEmpty && isEmpty(v):
-		return doc.Edit{Kind: doc.EditUnset, Path: m.path}, there
+		return doc.Edit{Kind: doc.EditUnset, Path: m.path}, was.there
 	}
 	return doc.Edit{Kind: doc.EditSet, Path: m.path, Value: v}, true
+}
+
+// implied reports whether Decode finds the struct that a missing member is a field of: one
+// that is embedded by pointer is there only if one of its members is.
+func (s *structure) implied(m *member, before doc.Value) bool {
+	if m.behind == nil {
+		return true
+	}
+	return slices.ContainsFunc(s.members, func(other member) bool {
+		_, there := before.Member(other.Name)
+		return there && hasPrefix(other.Index, m.behind)
+	})
+}
+
+func hasPrefix(index, way []int) bool {
+	return len(index) > len(way) && slices.Equal(index[:len(way)], way)
 }
 
 // isNothing reports whether a field holds what it holds when its member is missing.
