@@ -29,7 +29,7 @@ var allowed = map[string][]string{
 	"store/sqlitestore":  {"store", "clock"},
 	"node":               {"store", "clock", "internal/name"},
 	"pipeline":           {"doc"},
-	"profile":            {"node", "store", "store/overlay", "clock", "doc", "internal/name", "internal/form", "pipeline", "exchange"},
+	"profile":            {"node", "store", "store/overlay", "clock", "doc", "internal/name", "internal/form", "pipeline"},
 	"shared":             {"node", "store", "clock", "doc", "internal/name", "internal/form"},
 	"board":              {"node", "store", "clock", "internal/name"},
 	"season":             {"node", "store", "clock", "doc", "internal/name"},
