@@ -40,6 +40,9 @@ const EvidencePolicy node.Evidence = "policy"
 
 // Options of a [Set]. Nil is fine, zero is the default.
 type Options struct {
+	// Mode says whether the set writes to the store: Memory and Copy are for development and
+	// never do. Default Live.
+	Mode Mode
 	// Template is the data of a new profile, an object. When an older profile is opened,
 	// members that it lacks are added from here; present values, unknown members and lists
 	// stay as they are. Default: an empty object.
@@ -212,6 +215,9 @@ func (o *Options) problems() error {
 		wrong("Schema", "1 to %d expected, got %d", math.MaxInt32, o.Schema)
 	} else {
 		o.versionProblems(wrong)
+	}
+	if o.Mode > Copy {
+		wrong("Mode", "Live, Memory or Copy expected, got %d", o.Mode)
 	}
 	if o.Policy > Fail {
 		wrong("Policy", "Steal, Wait or Fail expected, got %d", o.Policy)

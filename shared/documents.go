@@ -85,6 +85,9 @@ func New(n *node.Node, setName string, opts *Options) (*Documents, error) {
 		node: n, name: setName, opts: o, clk: n.Clock(), log: n.Logger().With("documents", setName, "node", n.ID()),
 		durable: n.Store().Durable(), life: func() context.Context { return life }, halt: halt, ended: make(chan struct{}),
 	}
+	if o.Through != nil {
+		d.durable = n.Store().Through(o.Through, func(b store.Boards) store.Boards { return b }).Durable()
+	}
 	d.lanes.mu.open = make(map[string]*lane)
 	d.herald.begin(d)
 	d.lookout.begin(d)

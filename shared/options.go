@@ -27,6 +27,9 @@ type Options struct {
 	// PollEvery is how often watched documents are read, give or take a tenth, in case that a
 	// message about a change was lost. Negative relies on the bus alone. Default 5 s.
 	PollEvery time.Duration
+	// Through puts other records in front of the durable ones: for development overlay.Copy,
+	// which never writes to them. The bus stays. Default: none.
+	Through func(durable store.Records) store.Records
 	// MaxWatches bounds the watches of this node. Default 1024.
 	MaxWatches int
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/shoalworks/shoal/shared"
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/faultstore"
+	"github.com/shoalworks/shoal/store/overlay"
 )
 
 func TestDocumentBeginsWithTheTemplate(t *testing.T) {
@@ -459,6 +460,21 @@ func (y *tally) check(t *testing.T, n int64) {
 	if y.acknowledged < 48 {
 		t.Errorf("only %d acknowledged: the test shows nothing", y.acknowledged)
 	}
+}
+
+// A copy for development begins with what is live and leaves it alone.
+func TestThroughAnOverlay(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		f.start("a", nil).add("g", "")
+		before := f.stored("g").Version
+		dev := f.start("dev", &shared.Options{Through: func(live store.Records) store.Records { return overlay.Copy(live, nil) }})
+		if out := dev.add("g", ""); count(out.Data) != 2 || count(dev.read("g").Data) != 2 {
+			t.Errorf("%+v", out)
+		}
+		if f.stored("g").Version != before {
+			t.Error("the live document was written")
+		}
+	})
 }
 
 func TestCallsGoThroughTheBudget(t *testing.T) {
