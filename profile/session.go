@@ -203,6 +203,7 @@ func (s *Session) endWith(why Reason, last func()) {
 		}
 	}
 	s.mu.write.waiting, s.mu.write.flying = nil, nil
+	s.endCutsLocked(err)
 	s.answerSyncsLocked()
 	s.refuseSyncsLocked(err)
 	if why == Lost {
