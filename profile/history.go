@@ -12,9 +12,12 @@ import (
 // history is what a session remembers of its commits, oldest first, each following the one
 // before. It is in memory only, and begins with the session.
 type history struct {
-	list  []past
+	all   []past // what is before from is forgotten
+	from  int
 	bytes int
 }
+
+func (h *history) list() []past { return h.all[h.from:] }
 
 // Why a commit was not taken back.
 var (
@@ -88,25 +91,47 @@ type RolledBack struct {
 
 // add takes in a commit, and forgets the oldest beyond the bounds.
 func (h *history) add(p past, most, bytes int) {
-	if n := len(h.list); n > 0 && h.list[n-1].commit.Revision+1 != p.commit.Revision {
-		h.list, h.bytes = nil, 0
+	if n := len(h.all); n > 0 && h.all[n-1].commit.Revision+1 != p.commit.Revision {
+		*h = history{}
 	}
-	h.list = append(h.list, p)
+	h.makeRoom(most)
+	h.all = append(h.all, p)
 	h.bytes += p.size
-	n := 0
-	for n < len(h.list) && (len(h.list)-n > most || h.bytes > bytes) {
-		h.bytes -= h.list[n].size
-		n++
+	for h.from < len(h.all) && (len(h.list()) > most || h.bytes > bytes) {
+		h.bytes -= h.all[h.from].size
+		h.all[h.from] = past{}
+		h.from++
 	}
-	clear(h.list[:n]) // what follows them in memory lives on
-	h.list = h.list[n:]
 }
 
-// rememberLocked takes a commit into the history.
-func (s *Session) rememberLocked(before doc.Value, c Commit) {
-	if o := &s.set.opts; o.History > 0 {
-		s.mu.history.add(pastOf(before, c), o.History, o.HistoryBytes)
+// makeRoom has room for one more: what is kept moves to the front now and then, so that
+// nothing is allocated for a commit once there are as many as there may be.
+func (h *history) makeRoom(most int) {
+	const slack = 16
+	n := len(h.all)
+	switch {
+	case n < cap(h.all):
+	case h.from >= slack:
+		kept := copy(h.all, h.list())
+		clear(h.all[kept:])
+		h.all, h.from = h.all[:kept], 0
+	case 2*n > most+slack:
+		h.all = slices.Grow(h.all, max(1, most+slack-n))
 	}
+}
+
+// rememberLocked takes a commit into the history. What it answers has edits of its own: the
+// caller of Transact may do with his what he likes.
+func (s *Session) rememberLocked(before doc.Value, c Commit) Commit {
+	o := &s.set.opts
+	if o.History <= 0 {
+		c.Edits = slices.Clone(c.Edits)
+		return c
+	}
+	p := pastOf(before, c)
+	c.Edits = p.commit.Edits
+	s.mu.history.add(p, o.History, o.HistoryBytes)
+	return c
 }
 
 // History are the session's last commits, oldest first, without their data: those that Undo
@@ -127,14 +152,14 @@ func commitsOf(list []past) []Commit {
 func (s *Session) pasts() []past {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.mu.history.list)
+	return slices.Clone(s.mu.history.list())
 }
 
 // run is the history from one commit on, up to now; false when it does not reach there.
 func (s *Session) run(match func(Commit) bool) ([]past, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := s.mu.history.list
+	list := s.mu.history.list()
 	n := len(list)
 	if n == 0 || list[n-1].commit.Revision != s.mu.revision {
 		return nil, false

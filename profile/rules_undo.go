@@ -15,19 +15,44 @@ type past struct {
 	size   int        // bytes that it is counted for
 }
 
-// pastOf is a commit as the history keeps it. It holds on to what was changed, not to the
-// documents before and after.
+// pastOf is a commit as the history keeps it, with edits of its own. It holds on to what was
+// changed, not to the documents before and after.
 func pastOf(before doc.Value, c Commit) past {
-	p := past{back: doc.Diff(c.Data, before), size: pastRoom}
-	c.Data = doc.Value{}
+	own := make([]doc.Edit, len(c.Edits), 2*len(c.Edits))
+	copy(own, c.Edits)
+	p := past{back: reversed(before, own), size: pastRoom}
+	if p.back == nil {
+		p.back = doc.Diff(c.Data, before)
+	}
+	c.Data, c.Edits = doc.Value{}, own[:len(c.Edits):len(c.Edits)]
 	p.commit = c
-	for _, edits := range [...][]doc.Edit{c.Edits, p.back} {
-		for _, e := range edits {
-			p.size += editRoom + e.Value.Size()
-		}
+	for i := range c.Edits {
+		p.size += editRoom + c.Edits[i].Value.Size()
+	}
+	for i := range p.back {
+		p.size += editRoom + p.back[i].Value.Size()
 	}
 	p.size += len(c.ID) + len(c.Claim) + len(c.Source.Actor) + len(c.Source.Note) + len(c.Source.ID)
 	return p
+}
+
+// reversed takes back what only sets and unsets: then no position has moved, and a place says
+// what was there. It is appended behind the edits; nil when it is not so simple.
+func reversed(before doc.Value, edits []doc.Edit) []doc.Edit {
+	for i := range edits {
+		if edits[i].Kind == doc.EditSplice {
+			return nil
+		}
+	}
+	out := edits[len(edits):]
+	for i := len(edits) - 1; i >= 0; i-- {
+		e := doc.Edit{Kind: doc.EditUnset, Path: edits[i].Path}
+		if old, ok := before.Get(e.Path); ok {
+			e.Kind, e.Value = doc.EditSet, old
+		}
+		out = append(out, e)
+	}
+	return out
 }
 
 const (

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/shoalworks/shoal/doc"
@@ -153,9 +152,7 @@ func (s *Session) commit(c Commit, p proposal) (Commit, error) {
 		c.Claim = p.claim.label()
 		s.cutLocked(p.claim, c)
 	}
-	kept := c
-	kept.Edits = slices.Clone(c.Edits) // the caller may do with its own what it likes
-	s.rememberLocked(s.mu.data, kept)
+	kept := s.rememberLocked(s.mu.data, c)
 	s.mu.data, s.mu.revision = c.Data, c.Revision
 	if named {
 		s.mu.marks = record{marks: s.mu.marks}.withMarks(mark{id: c.ID, revision: c.Revision, digest: p.digest})
