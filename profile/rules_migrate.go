@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/shoalworks/shoal/doc"
 )
@@ -79,9 +80,17 @@ func (m Migration) call(way string, fn func(doc.Value) (doc.Value, error), data 
 		err = fmt.Errorf("at most %d levels expected, got %d", doc.DefaultMaxDepth, out.Depth())
 	}
 	if err != nil {
-		return data, fmt.Errorf("%w: %s of %d (%s): %w", ErrMigration, way, m.To, m.Note, err)
+		return data, fmt.Errorf("%w: %s of %s: %w", ErrMigration, way, m, err)
 	}
 	return out, nil
+}
+
+// String names the migration.
+func (m Migration) String() string {
+	if m.Note == "" {
+		return strconv.Itoa(m.To)
+	}
+	return fmt.Sprintf("%d (%s)", m.To, m.Note)
 }
 
 // guarded takes a panic for an error.
