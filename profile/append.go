@@ -333,10 +333,13 @@ func (s *Session) mayAppendLocked() bool {
 		!s.syncedLocked(s.mu.revision) && !s.keepsStoredLocked()
 }
 
-// heldUpLocked tells that a final save is under way, which will hold everything. When its
+// heldUpLocked tells that a final save, or a trade, is under way, which will hold everything. When its
 // answer was lost, or the node closes, the journal takes what it can all the same: the process
 // may end before the durable store has it.
 func (s *Session) heldUpLocked() bool {
+	if s.mu.trade.holdsUpLocked() {
+		return true
+	}
 	closing := s.mu.leaving != nil && s.mu.leaving.why == Closed
 	return s.mu.frozen && !closing && s.mu.write.fails == 0 && !s.mu.hold.bound()
 }

@@ -170,6 +170,8 @@ func (s *Session) whyLocked() string {
 	switch {
 	case s.mu.void:
 		return "a claim was refused, and the store refuses what came before it"
+	case s.mu.trade != nil:
+		return s.mu.trade.whyLocked()
 	case s.mu.leaving != nil && !s.mu.leaving.ready:
 		return "an OnLeave function has not returned"
 	case s.mu.hold.bound():

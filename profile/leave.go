@@ -90,6 +90,9 @@ func (s *Session) leave(why Reason, to *asker) *leaving {
 
 // sayGoodbyeLocked runs the leave hooks, then has the final save sent.
 func (s *Session) sayGoodbyeLocked(lv *leaving) {
+	if s.postponesLocked(lv) {
+		return
+	}
 	hooks := s.set.hooks.leaving()
 	if len(hooks) == 0 {
 		lv.ready = true

@@ -60,9 +60,9 @@ func (s *Session) joinLocked() *ticket {
 }
 
 // queueLocked puts the session into a lane, once. While a worker is at it, the worker looks
-// itself for more when it is done.
+// itself for more when it is done; so does a trade.
 func (s *Session) queueLocked(l lane) {
-	if s.mu.write.working || s.mu.write.queued[l] || s.mu.reason != 0 {
+	if s.mu.write.working || s.mu.write.queued[l] || s.mu.reason != 0 || s.mu.trade != nil {
 		return
 	}
 	s.mu.write.queued[l] = true
@@ -84,6 +84,7 @@ const (
 func (s *Session) jobLocked(now time.Time) job {
 	w := &s.mu.write
 	switch {
+	case s.mu.trade != nil: // it has the session's writes to itself, and looks for more in the end
 	case w.verify:
 		return jobVerify
 	case s.mu.leaving != nil && s.mu.leaving.ready && w.mayTry(now):
@@ -123,6 +124,7 @@ func (s *Session) work(l lane) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.write.working = false
+	s.mu.trade.restLocked()
 	if s.mu.reason != 0 {
 		return
 	}

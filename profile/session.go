@@ -45,6 +45,7 @@ type Session struct {
 		cuts    []*cut // claims that are not stored yet, oldest first
 		void    bool   // a claim was refused: the session ends, and takes nothing more
 		leaving *leaving
+		trade   *party // frozen for a trade; nil: not
 		publish publishing
 	}
 }

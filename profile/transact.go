@@ -143,6 +143,8 @@ func (s *Session) openLocked() error {
 		return s.endedLocked()
 	case s.mu.frozen:
 		return fmt.Errorf("a final save is under way: %w", ErrBusy)
+	case s.mu.trade != nil:
+		return fmt.Errorf("a trade is under way: %w", ErrBusy)
 	case len(s.mu.publish.queue) >= maxUnpublished:
 		return fmt.Errorf("%d commits wait for a listener: %w", maxUnpublished, ErrBusy)
 	}
