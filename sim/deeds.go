@@ -481,3 +481,6 @@ func (l *Ledger) waiting(d time.Duration) (out []string) {
 	slices.Sort(out)
 	return out
 }
+
+// ID is the deed's own mark.
+func (d *Deed) ID() string { return d.id }

@@ -82,6 +82,7 @@ func (f *Fleet) attempt(a *Actor, s *Server, d *Deed, key string, call func(ctx 
 		close(done)
 	}()
 	f.say(s.Process, "%s is tried", d.name())
+	a.Yield() // some answers come without a call
 	if closed, _ := a.AwaitFor(time.Duration(1+a.rng.below(20))*time.Second, done); closed {
 		f.say(s.Process, "%s: %v", d.name(), [...]string{"unknown", "done", "not done"}[answer])
 		return answer
@@ -209,7 +210,7 @@ func (s *Server) clearing() Clearing {
 }
 
 // Barter has two or three players trade who are on one server: each gives the next one coins,
-// and an item, if there is one.
+// and an item, if there is one. When nobody knows whether they have, they try again.
 func (f *Fleet) Barter() {
 	s := f.servers[f.rng.below(len(f.servers))]
 	var here []*Visit
@@ -243,7 +244,13 @@ func (f *Fleet) Barter() {
 		d.hands[v.Key], sides[i] = h, Side{v.Hold, h.ops()}
 	}
 	f.Go(nil, d.name(), func(a *Actor) {
-		f.attempt(a, s, d, "", func(ctx context.Context) Answer { return s.clearing().Trade(ctx, d.id, sides...) })
+		for range 3 {
+			answer := f.attempt(a, s, d, "", func(ctx context.Context) Answer { return s.clearing().Trade(ctx, d.id, sides...) })
+			if answer != Unsure || !s.Up() {
+				return
+			}
+			a.Sleep(a.rng.within(Span{0, 10 * time.Second}))
+		}
 	})
 }
 
@@ -256,6 +263,7 @@ func (f *Fleet) Support(key string) {
 	f.Go(nil, d.name(), func(a *Actor) {
 		for tries := 0; tries < 10 && !f.quiet; tries++ {
 			if s := f.anyServer(a); s != nil {
+				f.Ledger.Met("edit " + f.from(s, key))
 				answer := f.attempt(a, s, d, "", func(ctx context.Context) Answer {
 					return s.clearing().Edit(ctx, key, d.id, d.hands[key].ops()...)
 				})
@@ -266,6 +274,17 @@ func (f *Fleet) Support(key string) {
 			a.Sleep(a.rng.within(Span{0, 10 * time.Second}))
 		}
 	})
+}
+
+// from is where a profile is open, as seen from a server.
+func (f *Fleet) from(s *Server, key string) string {
+	switch v := f.open(key, nil); {
+	case v == nil:
+		return "nowhere"
+	case v.Server == s:
+		return "here"
+	}
+	return "elsewhere"
 }
 
 // settle has the platform deliver what it has not heard of, to the sessions that there are

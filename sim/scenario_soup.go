@@ -101,7 +101,7 @@ func (s *stew) plan() Plan {
 
 // soup: 3 servers, 10 keys, 120 random joins, leaves and crashes over 20 minutes.
 func soup(f *Fleet) {
-	soupOf{Servers: 3, Keys: 10, Moves: 120, Lasts: 20 * time.Minute, Crash: 0.08, Plan: sometimes()}.play(f)
+	soupOf{Servers: 3, Keys: 10, Moves: 120, Lasts: 20 * time.Minute, Crash: 0.08, Plan: sometimes(), Bustle: busy()}.play(f)
 }
 
 // lostAnswers: every write is applied, and reported as failed with probability 0.2.
