@@ -93,6 +93,7 @@ func (f *Fleet) audit(auditor *Server) {
 			f.Ledger.Violated("loads slowly", fmt.Sprintf("%s, after the faults: %v, at most %v expected", v.Key, v.Waited, limits[i]))
 		}
 	}
+	f.settle(visits)
 	for _, v := range visits {
 		v.Leave()
 	}

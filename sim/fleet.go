@@ -26,7 +26,9 @@ type Fleet struct {
 	scoring  scoring
 	leaks    int
 	journals int
-	late     bool   // writes may land after their callers have given them up
+	late     bool // writes may land after their callers have given them up
+	deeds    int
+	quiet    bool   // nobody outside begins or repeats anything any more
 	hash     uint64 // of the run up to the end of the audit
 	rng      *stream
 }
@@ -171,6 +173,7 @@ type Plan struct {
 	Every  time.Duration // a step of play; default 1 s; negative: never
 	Sync   float64       // chance that a step is followed by Sync
 	Save   float64       // chance that a step is followed by Save
+	Earn   float64       // chance that a step earns a coin
 	Poison float64       // chance that the game tries to store what cannot be stored
 }
 
@@ -190,6 +193,7 @@ type Visit struct {
 	tenure *Tenure
 	leave  chan struct{}
 	audit  bool // not part of the scenario: it is not counted
+	told   bool // the library tells of each commit
 }
 
 // Join has a player come to a server, and play there until told to leave, or until the
@@ -279,6 +283,10 @@ func (v *Visit) load(a *Actor) bool {
 		return false
 	}
 	v.Hold, v.tenure = hold, f.Ledger.Opened(v.Server.Process, v.Key, hold)
+	if h, ok := hold.(Claimant); ok {
+		v.told = true
+		h.OnCommit(func(data doc.Value, revision uint64) { f.Ledger.Committed(v.tenure, data, revision) })
+	}
 	go v.watch()
 	close(v.Answered)
 	return a.Yield()
@@ -349,20 +357,29 @@ func (v *Visit) survives() {
 		return
 	}
 	data, _ := h.Synced()
-	if id, n := placeOf(data); id == v.tenure.id {
+	n := v.fleet.Ledger.CountOf(v.tenure, data)
+	if id, at := placeOf(data); n == 0 && id == v.tenure.id {
+		n = at
+	}
+	if n > 0 {
 		v.fleet.Ledger.Survives(v.tenure, n, data)
 	}
 }
 
 // step makes one commit and answers how many the session has made by then.
 func (v *Visit) step(a *Actor) (doc.Value, int, error) {
-	n := len(v.tenure.commits) + 1
-	data, revision, err := v.Hold.Transact(v.moves(a, n)...)
+	l := v.fleet.Ledger
+	data, revision, err := v.Hold.Transact(v.moves(a, l.Count(v.tenure)+1)...)
 	if err != nil {
-		return data, n - 1, err
+		return data, 0, err
 	}
-	v.fleet.Ledger.Committed(v.tenure, data, revision)
-	return data, n, nil
+	if !v.told {
+		return data, l.Committed(v.tenure, data, revision), nil
+	}
+	if l.CountAt(v.tenure, revision) == 0 {
+		a.Yield() // another goroutine is about to tell
+	}
+	return data, l.CountAt(v.tenure, revision), nil
 }
 
 // moves are the operations of a step: a counter, its own place in history, and one of several
@@ -384,6 +401,9 @@ func (v *Visit) moves(a *Actor, n int) []doc.Op {
 		ops = append(ops, doc.Merge("/stats", doc.MustObject(map[string]doc.Value{"best": item})))
 	default:
 		ops = append(ops, doc.InsertAt("/bag", draw%(bag.Len()+1), item))
+	}
+	if v.Plan.Earn > 0 && a.rng.chance(v.Plan.Earn) {
+		ops = append(ops, doc.Increment(coinsAt, 1), doc.Increment(earnedAt, 1))
 	}
 	return ops
 }

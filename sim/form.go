@@ -19,6 +19,7 @@ type recordForm struct {
 	Data     json.RawMessage `json:"data"`
 	Session  *sessionForm    `json:"session"`
 	Ask      json.RawMessage `json:"ask"`
+	Handled  []handledForm   `json:"handled"`
 	TookFrom *tookForm       `json:"tookFrom"`
 
 	data doc.Value
@@ -29,6 +30,10 @@ type sessionForm struct {
 	Token   string `json:"token"`
 	Node    string `json:"node"`
 	Beating bool   `json:"beating"`
+}
+
+type handledForm struct {
+	ID string `json:"id"`
 }
 
 type tookForm struct {
@@ -87,6 +92,8 @@ func parseJournal(value []byte) *journalForm {
 const (
 	recordPrefix  = "profile/" + setName + "/"
 	journalPrefix = "journal/" + setName + "/"
+	receiptPrefix = "receipt/" + setName + "/"
+	mailPrefix    = "mail/" + setName + "/"
 	beatPrefix    = "node/"
 	notePrefix    = "note/"
 	markerPrefix  = "journaled/" // where to look for journals when a node has died

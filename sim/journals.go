@@ -198,6 +198,9 @@ func (pg *page) appendComplaints(p *Process, next *journalForm) (out []complaint
 		add("foreign journal", "the session has made no such commit")
 		return out
 	}
+	if pg.rec != nil && t.stateAt(next.Rev).claims > holdingsOf(pg.rec.data).claims() {
+		add("claim journaled", "what must be stored with something else is in a journal, and not in the record")
+	}
 	for at, data := range pg.states[next.Epoch] {
 		if at >= next.Base && at < next.Rev && !t.leadsTo(next, data) {
 			add("replay", "replayed on revision "+number(at)+" it gives another state")

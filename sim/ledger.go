@@ -54,6 +54,7 @@ type Ledger struct {
 		kinds      map[string]int
 		events     map[string]int
 		excused    int
+		deeds      deeds
 		wrong      int           // verdicts on the living
 		learned    time.Duration // slowest Lost after the takeover was applied
 		unsafe     time.Duration // the longest that a step was in the memory of its node only
@@ -79,9 +80,11 @@ type Tenure struct {
 	base    point
 	start   commit // the state as opened
 	commits []commit
-	acked   int // so many commits are acknowledged
-	blamed  int // so many of them have been found unsafe, and said to be so
-	safe    int // so many were safe from the loss of the node at some time
+	states  map[uint64]int // how many commits lead to a state, by its fingerprint
+	last    doc.Value      // the state now
+	acked   int            // so many commits are acknowledged
+	blamed  int            // so many of them have been found unsafe, and said to be so
+	safe    int            // so many were safe from the loss of the node at some time
 	// forgotten is up to where commits were held by a journal that the fast store forgot, and
 	// by nothing since; forgot says when, at which step. Commits up to there may be lost
 	// with the node, and may still be acknowledged, by answers that are on their way.
@@ -97,13 +100,15 @@ type Tenure struct {
 	over    bool
 	taken   time.Duration // when the write that took it over was applied; 0: never
 	after   *Tenure       // the first one that was opened after it
+	unseen  bool          // nobody was told of it: it was opened for an edit only
 }
 
-// commit is one accepted step of play.
+// commit is one accepted step of play, or one that a claim has made.
 type commit struct {
 	data     uint64 // fingerprint
 	revision uint64
 	at       time.Duration
+	claims   int // how many claims lead to it, see [holdings.claims]
 }
 
 // point is a state: a session's data after so many of its own commits.
@@ -123,6 +128,7 @@ func NewLedger(now func() time.Duration, exact bool, s Settings) *Ledger {
 	l.mu.ids = make(map[*Process]string)
 	l.mu.looks = make(map[lookKey][]look)
 	l.mu.events, l.mu.kinds = make(map[string]int), make(map[string]int)
+	l.mu.deeds = newDeeds()
 	return l
 }
 
@@ -170,7 +176,7 @@ func (l *Ledger) Opened(p *Process, key string, h Hold) *Tenure {
 	pg := l.pageLocked(key)
 	t := &Tenure{
 		id: fmt.Sprintf("%s.%s.%d", key, p.Name, len(pg.tenures)), page: pg, proc: p, epoch: epoch,
-		opened: l.now(), start: commit{fingerprint(data), h.Revision(), l.now()}, excused: -1,
+		opened: l.now(), start: l.commitOf(data, h.Revision()), excused: -1, states: make(map[uint64]int), last: data,
 	}
 	t.base = l.resolveLocked(pg, data, "opened by "+p.Name)
 	if epoch != 0 {
@@ -254,11 +260,26 @@ func (l *Ledger) keptLocked(t, x *Tenure) {
 
 // resolveLocked finds which state the data is, and compares it whole.
 func (l *Ledger) resolveLocked(pg *page, data doc.Value, what string) point {
-	pt, ok := pg.find(placeOf(data))
-	if !ok || pg.dataOf(pt) != fingerprint(data) {
+	pt, ok := pg.where(data)
+	if !ok {
 		l.violatedLocked("no prefix", "%s %s: the data is no state of its history: %.300s", pg.key, what, data.String())
 	}
 	return pt
+}
+
+// where finds the state that the data is: at the place that it names itself, or after claims,
+// which change the data and not the place.
+func (pg *page) where(data doc.Value) (pt point, ok bool) {
+	print := fingerprint(data)
+	if pt, ok = pg.find(placeOf(data)); ok && pg.dataOf(pt) == print {
+		return pt, true
+	}
+	for _, t := range slices.Backward(pg.tenures) {
+		if n := t.states[print]; n > 0 {
+			return point{t, n}, true
+		}
+	}
+	return pt, false
 }
 
 // find is the state that a place names.
@@ -287,17 +308,56 @@ func (pg *page) dataOf(pt point) uint64 {
 	return pt.t.commits[pt.n-1].data
 }
 
-// Committed notes a step of play that was accepted.
-func (l *Ledger) Committed(t *Tenure, data doc.Value, revision uint64) {
+// Committed notes a commit that was accepted, and answers the how-manieth of its session it
+// is. One that is known already is compared.
+func (l *Ledger) Committed(t *Tenure, data doc.Value, revision uint64) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if n := t.commitAt(revision); l.exact && n > 0 {
+		if t.commits[n-1].data != fingerprint(data) {
+			l.violatedLocked("two commits", "%s: session %s has two commits of revision %d", t.page.key, t.id, revision)
+		}
+		return n
+	}
 	if t.over && !t.proc.Gone() {
 		l.violatedLocked("commit after the end", "%s: session %s accepts a step after its end", t.page.key, t.id)
 	}
-	t.commits = append(t.commits, commit{fingerprint(data), revision, l.now()})
+	l.addLocked(t, data, revision)
+	return len(t.commits)
+}
+
+// addLocked adds a commit to a session.
+func (l *Ledger) addLocked(t *Tenure, data doc.Value, revision uint64) {
+	t.commits, t.last = append(t.commits, l.commitOf(data, revision)), data
+	t.states[fingerprint(data)] = len(t.commits)
 	if want := t.page.steps(t.base) + int64(len(t.commits)); stepsOf(data) != want {
 		l.violatedLocked("miscounted", "%s: %d steps were made, the data says %d", t.page.key, want, stepsOf(data))
 	}
+}
+
+func (l *Ledger) commitOf(data doc.Value, revision uint64) commit {
+	return commit{data: fingerprint(data), revision: revision, at: l.now(), claims: holdingsOf(data).claims()}
+}
+
+// Count is how many commits the session has made.
+func (l *Ledger) Count(t *Tenure) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(t.commits)
+}
+
+// CountAt is how many commits lead to a revision of the session; 0: it is not known.
+func (l *Ledger) CountAt(t *Tenure, revision uint64) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return t.commitAt(revision)
+}
+
+// CountOf is how many commits of the session lead to the data; 0: none.
+func (l *Ledger) CountOf(t *Tenure, data doc.Value) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return t.states[fingerprint(data)]
 }
 
 // Acknowledged notes that the first n steps of the session are promised to be kept.

@@ -15,7 +15,11 @@ import (
 const setName = "players"
 
 // Ours is the library of this module.
-type Ours struct{}
+type Ours struct {
+	// Parts, if set, stands between the library and its stores, and does to its calls what a
+	// library with a flaw would have done.
+	Parts func(store.Parts) store.Parts
+}
 
 // Name implements Library.
 func (Ours) Name() string { return "shoal" }
@@ -24,8 +28,12 @@ func (Ours) Name() string { return "shoal" }
 func (Ours) Exact() bool { return true }
 
 // Start implements Library.
-func (Ours) Start(ctx context.Context, p *Process, name string, s Settings) (Host, error) {
-	st, err := store.New(p.Parts())
+func (o Ours) Start(ctx context.Context, p *Process, name string, s Settings) (Host, error) {
+	parts := p.Parts()
+	if o.Parts != nil {
+		parts = o.Parts(parts)
+	}
+	st, err := store.New(parts)
 	if err != nil {
 		return nil, err
 	}

@@ -61,6 +61,7 @@ func Run(o Options) (Score, *World) {
 		f.Script = a
 		o.Scenario.Play(f)
 		score = f.scoreNow()
+		f.quiet = true
 		f.calm()
 		f.finale()
 	})

@@ -14,6 +14,7 @@ type soupOf struct {
 	Crash                float64 // chance that a move is a crash
 	Skew                 time.Duration
 	Plan                 Plan
+	Bustle               Bustle
 	// Also is called before each move: more faults.
 	Also func(f *Fleet, s *stew)
 }
@@ -42,6 +43,7 @@ func (o soupOf) play(f *Fleet) {
 		if o.Also != nil {
 			o.Also(f, s)
 		}
+		f.stir(o.Bustle, s.keys)
 		if f.rng.chance(o.Crash) {
 			s.crash()
 			continue
@@ -84,18 +86,22 @@ func (s *stew) move() {
 
 // plan is that of the soup, or of a game that wants nothing to be safe, or most of it.
 func (s *stew) plan() Plan {
+	plan := s.Plan
 	switch s.f.rng.below(4) {
 	case 0:
-		return Plan{}
+		plan = Plan{}
 	case 1:
-		return syncing()
+		plan = syncing()
 	}
-	return s.Plan
+	if s.Bustle != (Bustle{}) {
+		plan.Earn = 0.3
+	}
+	return plan
 }
 
 // soup: 3 servers, 10 keys, 120 random joins, leaves and crashes over 20 minutes.
 func soup(f *Fleet) {
-	soupOf{Servers: 3, Keys: 10, Moves: 120, Lasts: 20 * time.Minute, Crash: 0.08, Plan: sometimes()}.play(f)
+	soupOf{Servers: 3, Keys: 10, Moves: 120, Lasts: 20 * time.Minute, Crash: 0.08, Plan: sometimes(), Bustle: busy()}.play(f)
 }
 
 // lostAnswers: every write is applied, and reported as failed with probability 0.2.

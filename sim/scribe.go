@@ -106,6 +106,15 @@ func (s *scribe) writeLocked(p *Process, w store.Write) {
 		default:
 			s.sayLocked(p, "writes the journal of %s: revisions %d to %d", key, j.Base+1, j.Rev)
 		}
+	case strings.HasPrefix(w.Key, receiptPrefix) && w.Op == store.Put:
+		s.sayLocked(p, "stores receipt %s", key)
+	case strings.HasPrefix(w.Key, mailPrefix):
+		owner, _, _ := strings.Cut(w.Key[len(mailPrefix):], "/")
+		if w.Op == store.Put {
+			s.sayLocked(p, "puts mail %s into the box of %s", key, owner)
+		} else if w.Op == store.Delete {
+			s.sayLocked(p, "takes mail %s out of the box of %s", key, owner)
+		}
 	case strings.HasPrefix(w.Key, notePrefix):
 		holder, _, _ := strings.Cut(w.Key[len(notePrefix):], "/")
 		if w.Op == store.Delete {

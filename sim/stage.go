@@ -26,6 +26,11 @@ import (
 //	lose A           the answer to the next write of A to a record is lost
 //	deaf A           have it hear no asks: it can read no notes, and gets no messages
 //	halt B 5s        once it has sealed a journal it stops for a while
+//	buy A p1 R1      a platform delivers receipt R1 for p1 to A, and waits for the answer
+//	gift A p1 p2 G1  p1 sends p2 a coin as gift G1, and waits for the answer
+//	letter A p2 M1   A sends p2 a coin as mail M1, and waits for the answer
+//	trade A p1 p2 T1 p1 gives p2 a coin in trade T1, and waits for the answer
+//	edit A p1 E1     support gives p1 a coin on A as edit E1, and waits for the answer
 //	forget           the fast store loses its memory
 //	sleep 5s         let time pass
 //	# words          a comment
@@ -38,7 +43,7 @@ func Perform(script string, wait func()) string {
 	s.Beat, s.DeadAfter = time.Second, 4*time.Second
 	f := &Fleet{Lib: Ours{}, Settings: s, names: make(map[string]int), rng: newStream(1)}
 	f.Ledger = NewLedger(func() time.Duration { return f.now() }, true, s)
-	st := &stage{Fleet: f, holds: make(map[string]Hold), servers: make(map[string]*Server)}
+	st := &stage{Fleet: f, holds: make(map[string]Hold), servers: make(map[string]*Server), claims: make(map[string]*Deed)}
 	st.scribe = &scribe{Ledger: f.Ledger, out: &st.out, now: f.Ledger.now, tokens: make(map[string]string)}
 	f.World = NewWorld(WorldOptions{Seed: 1, Wait: wait, Apart: true}, st.scribe)
 	f.Weather, f.Refusing = weather, true
@@ -63,6 +68,7 @@ type stage struct {
 	scribe  *scribe
 	holds   map[string]Hold // by "server key"
 	servers map[string]*Server
+	claims  map[string]*Deed
 	asks    int
 }
 
@@ -111,6 +117,8 @@ func (s *stage) perform(line string) {
 				s.halt(p, lasting(key))
 			}
 		})
+	case "buy", "gift", "letter", "trade", "edit":
+		s.claim(words[0], server, words[2:])
 	case "forget":
 		s.Forget()
 	case "sleep":
@@ -149,7 +157,10 @@ func (s *stage) load(server *Server, key string) {
 		s.scribe.say(server.Process, "gets no %s after %v: %v", key, tenths(s.now()-begun), s.scribe.plain(err.Error()))
 		return
 	}
-	s.Ledger.Opened(server.Process, key, hold)
+	t := s.Ledger.Opened(server.Process, key, hold)
+	if h, ok := hold.(Claimant); ok {
+		h.OnCommit(func(data doc.Value, revision uint64) { s.Ledger.Committed(t, data, revision) })
+	}
 	s.holds[server.Name+" "+key] = hold
 	s.scribe.say(server.Process, "opens %s after %v: epoch %d, %d steps", key, tenths(s.now()-begun), hold.Epoch(), stepsOf(hold.Data()))
 	go func() {

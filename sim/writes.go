@@ -45,6 +45,7 @@ func (l *Ledger) Wrote(p *Process, tx store.Tx, made uint64) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.tradedLocked(tx)
 	for _, w := range tx {
 		switch {
 		case strings.HasPrefix(w.Key, recordPrefix):
@@ -59,6 +60,7 @@ func (l *Ledger) Wrote(p *Process, tx store.Tx, made uint64) {
 			}
 		}
 	}
+	l.claimedLocked(p, tx)
 }
 
 // Heard implements Watcher.
@@ -81,8 +83,9 @@ func (l *Ledger) recordLocked(p *Process, w store.Write, made uint64) {
 		return
 	}
 	before := pg.rec
-	next.at, _ = pg.find(placeOf(next.data))
-	if before == nil || !before.data.Equal(next.data) {
+	if before != nil && before.data.Equal(next.data) {
+		next.at = before.at
+	} else {
 		next.at = l.resolveLocked(pg, next.data, "written by "+p.Name)
 	}
 	for _, complaint := range l.complaintsLocked(pg, p, before, next) {
