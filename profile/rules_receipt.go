@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"time"
 
+	"github.com/shoalworks/shoal/internal/form"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -31,29 +32,29 @@ func ownerOf(set, key string) string {
 }
 
 func (r receipt) encode() []byte {
-	w := openWriter(nil, nil)
-	w.time("at", r.at)
-	w.text("commit", r.commit)
-	w.count("epoch", r.epoch)
-	w.count("format", receiptFormat)
-	w.text("owner", r.owner)
-	w.count("revision", r.revision)
-	return w.close()
+	w := form.NewWriter(nil, nil)
+	w.Time("at", r.at)
+	w.Text("commit", r.commit)
+	w.Count("epoch", r.epoch)
+	w.Count("format", receiptFormat)
+	w.Text("owner", r.owner)
+	w.Count("revision", r.revision)
+	return w.Close()
 }
 
 // decodeReceipt reads the stored form. A receipt is never written again, so that members of a
 // later release may be passed over.
 func decodeReceipt(text []byte) (receipt, error) {
-	f := openForm(text)
-	f.checkFormat(receiptFormat)
-	if f.err != nil {
-		return receipt{}, f.err
+	f := form.Open(text)
+	f.CheckFormat(receiptFormat)
+	if f.Err() != nil {
+		return receipt{}, f.Err()
 	}
 	r := receipt{
-		owner: f.word("owner"), revision: f.count("revision"), epoch: f.count("epoch"),
-		at: f.time("at"), commit: f.text("commit"),
+		owner: f.Word("owner"), revision: f.Count("revision"), epoch: f.Count("epoch"),
+		at: f.Time("at"), commit: f.Text("commit"),
 	}
-	return r, f.err
+	return r, f.Err()
 }
 
 // receiptReading is what one successful read showed of a receipt.

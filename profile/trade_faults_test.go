@@ -28,8 +28,8 @@ func word(t *testing.T, err error, done bool) {
 	}
 }
 
-// everyFault is every way in which a call can go wrong.
-var everyFault = []faultstore.Fault{
+// tradeFaults is every way in which a call can go wrong.
+var tradeFaults = []faultstore.Fault{
 	{Kind: faultstore.FailBefore},
 	{Kind: faultstore.FailAfter},
 	{Kind: faultstore.Late},
@@ -45,8 +45,8 @@ var everyFault = []faultstore.Fault{
 // case P23
 func TestEveryCallOfATradeGoesWrong(t *testing.T) {
 	landed, refused := 0, 0
-	for _, first := range everyFault {
-		for _, second := range everyFault {
+	for _, first := range tradeFaults {
+		for _, second := range tradeFaults {
 			for n := 2; n <= 4; n++ {
 				t.Run(fmt.Sprint(first, " then ", n, " ", second), func(t *testing.T) {
 					bubble(t, func(t *testing.T, f *fleet) {
@@ -96,7 +96,7 @@ func TestEveryCallOfATradeGoesWrong(t *testing.T) {
 // The node dies before or after every write of a trade, and others take one party each: both
 // or neither.
 func TestTheNodeDiesInATrade(t *testing.T) {
-	for _, first := range everyFault {
+	for _, first := range tradeFaults {
 		for n := 1; n <= 3; n++ {
 			for _, crash := range []faultstore.Kind{faultstore.Crash, faultstore.CrashAfter} {
 				t.Run(fmt.Sprint(first, n, crash), func(t *testing.T) {
