@@ -47,7 +47,9 @@ func TestFixturesReportEverythingThatIsWrong(t *testing.T) {
 					return doc.Apply(v, doc.Set("/dice", doc.Int(calls)))
 				}
 				return v, nil
-			}, Down: func(v doc.Value) (doc.Value, error) { return doc.Apply(v, doc.Set("/hat", doc.Null()), doc.Unset("/hat")) }},
+			}, Down: func(v doc.Value) (doc.Value, error) {
+				return doc.Apply(v, doc.Set("/hat", doc.Null()), doc.Unset("/hat"))
+			}},
 			{To: 3, Down: profile.AsItIs},
 		},
 		Validate: func(v doc.Value) error {
@@ -105,23 +107,46 @@ func TestCheckMigrationsReportsBadOptions(t *testing.T) {
 	}
 }
 
+// petsUp and petsDown are the migration of docs/migrations.md.
+func petsUp(v doc.Value) (doc.Value, error) {
+	pet, has := v.Member("pet")
+	pets, _ := v.Member("pets") // as petsDown keeps them
+	switch {
+	case has && pets.Len() > 0: // the older release may have changed it
+		return doc.Apply(v, doc.Unset("/pet"), doc.Set("/pets/0", pet))
+	case has:
+		return doc.Apply(v, doc.Unset("/pet"), doc.Set("/pets", doc.List(pet)))
+	case pets.Len() > 0: // or taken it away
+		return doc.Apply(v, doc.RemoveAt("/pets", 0))
+	}
+	return v, nil // the template adds the empty list
+}
+
+// petsDown keeps all pets, which the older release does not know, and shows it the first.
+func petsDown(v doc.Value) (doc.Value, error) {
+	pets, _ := v.Member("pets")
+	if pets.Len() == 0 {
+		return v, nil
+	}
+	return doc.Apply(v, doc.Set("/pet", pets.Index(0)))
+}
+
 // In a game's own test the fixtures are files: os.DirFS("testdata/players").
 func ExampleCheckMigrations() {
-	opts := &profile.Options{Migrations: []profile.Migration{{
-		To: 2, Note: "pets became a list",
-		Up: func(v doc.Value) (doc.Value, error) {
-			pet, ok := v.Member("pet")
-			if !ok {
-				return doc.Apply(v, doc.Set("/pets", doc.List()))
-			}
-			return doc.Apply(v, doc.Unset("/pet"), doc.Set("/pets", doc.List(pet)))
-		},
-	}}}
+	opts := &profile.Options{
+		Template:   doc.Must(map[string]any{"pets": []any{}}),
+		Migrations: []profile.Migration{{To: 2, Note: "pet became a list, pets", Up: petsUp, Down: petsDown}},
+	}
 	err := profile.CheckMigrations(opts, fstest.MapFS{
 		"v1/cat.json":       {Data: []byte(`{"pet":"cat"}`)},
 		"v1/cat.want.json":  {Data: []byte(`{"pets":["cat"]}`)},
 		"v1/none.json":      {Data: []byte(`{}`)},
 		"v1/none.want.json": {Data: []byte(`{"pets":null}`)},
+		"v1/back.json":      {Data: []byte(`{"pet":"dog","pets":["cat","cod"]}`)},
+		"v1/back.want.json": {Data: []byte(`{"pets":["dog","cod"]}`)},
+		"v1/gone.json":      {Data: []byte(`{"pets":["cat","cod"]}`)},
+		"v1/gone.want.json": {Data: []byte(`{"pets":["cod"]}`)},
+		"v2/two.json":       {Data: []byte(`{"pets":["dog","cod"]}`)},
 	})
 	fmt.Println(err)
 	// Output: v1/none.want.json: "/pets": null expected, it became []

@@ -46,6 +46,13 @@
 // and replays it. When it cannot be written twice in a row, the session saves instead, every
 // FallbackSave. A reaper in each set saves the journaled sessions of dead nodes (ReapEvery).
 //
+// # Versions of the form
+//
+// A profile is stored with the version of its data's form. An older form is brought up by
+// Options.Migrations when the profile is loaded, in memory, as a commit; with
+// Options.WriteVersion data is stored in an older form than it is played with, so that a
+// release can be rolled back. See docs/migrations.md.
+//
 // # Concurrency
 //
 // Everything is safe for use from many goroutines. Transactions of one session come one

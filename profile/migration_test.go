@@ -89,7 +89,7 @@ func TestMigrationIsOneCommit(t *testing.T) {
 func TestNewPlayersAreNotMigrated(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a := f.start("a", &profile.Options{
-			Template: doc.Must(map[string]any{"coins": 7}),
+			Template:   doc.Must(map[string]any{"coins": 7}),
 			Migrations: []profile.Migration{{To: 2, Up: func(doc.Value) (doc.Value, error) { return doc.Value{}, errors.New("called") }}},
 		})
 		s := a.load("u", nil)
@@ -158,11 +158,11 @@ func refusals() map[string]struct {
 		want   error
 		says   string
 	}{
-		"error":    {up(func(v doc.Value) (doc.Value, error) { return v, errors.New("no pets") }), profile.ErrMigration, "up of 2 (pets): no pets"},
-		"panic":    {up(func(doc.Value) (doc.Value, error) { panic("boom") }), profile.ErrMigration, "panicked: boom"},
-		"too deep": {up(func(doc.Value) (doc.Value, error) { return doc.Object(map[string]doc.Value{"a": deep}) }), profile.ErrMigration, "64 levels"},
-		"no object": {up(func(doc.Value) (doc.Value, error) { return doc.Int(1), nil }), profile.ErrMigration, "an object expected"},
-		"nothing":   {up(func(doc.Value) (doc.Value, error) { return doc.Value{}, nil }), profile.ErrMigration, "an object expected, got null"},
+		"error":        {up(func(v doc.Value) (doc.Value, error) { return v, errors.New("no pets") }), profile.ErrMigration, "up of 2 (pets): no pets"},
+		"panic":        {up(func(doc.Value) (doc.Value, error) { panic("boom") }), profile.ErrMigration, "panicked: boom"},
+		"too deep":     {up(func(doc.Value) (doc.Value, error) { return doc.Object(map[string]doc.Value{"a": deep}) }), profile.ErrMigration, "64 levels"},
+		"no object":    {up(func(doc.Value) (doc.Value, error) { return doc.Int(1), nil }), profile.ErrMigration, "an object expected"},
+		"nothing":      {up(func(doc.Value) (doc.Value, error) { return doc.Value{}, nil }), profile.ErrMigration, "an object expected, got null"},
 		"no migration": {func(o *profile.Options) { o.Migrations, o.Schema = nil, 2 }, profile.ErrMigration, "no migration from 1"},
 		"not valid": {func(o *profile.Options) {
 			o.Validate = func(doc.Value) error { return errors.New("too poor") }

@@ -41,7 +41,7 @@ type Stats struct {
 	Asks         uint64        // asks left for other nodes
 	Freed        uint64        // records freed that named a token without a session
 	Quarantine   uint64        // values copied to quarantine
-	Panics       uint64        // of hooks, listeners, validators, guards, reactions and derived fields
+	Panics       uint64        // of hooks, listeners, validators, guards, reactions, derived fields and migrations
 	Stuck        uint64        // hooks that did not return in time
 	Migrated     uint64        // sessions opened whose data was of an older form than is written
 	Unlowered    uint64        // saves in the newest form, because data would not have survived WriteVersion

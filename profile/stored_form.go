@@ -47,12 +47,17 @@ func (s *Set) brought(data doc.Value, schema int) (doc.Value, error) {
 	}
 	data, err := s.opts.raised(data, schema)
 	if err != nil {
-		if panicked := new(PanicError); errors.As(err, &panicked) {
-			s.stats.panics.Add(1)
-		}
+		s.countPanic(err)
 		return data, err
 	}
 	return s.prepared(data)
+}
+
+// countPanic counts an error that was a panic of a migration.
+func (s *Set) countPanic(err error) {
+	if panicked := new(PanicError); errors.As(err, &panicked) {
+		s.stats.panics.Add(1)
+	}
 }
 
 // lowered is live data in the form in which it is stored, and the version of that. Data that
@@ -76,6 +81,7 @@ func (s *Set) asStored(key string, rec record) record {
 	}
 	var err error
 	if rec.data, rec.schema, err = s.lowered(rec.data); err != nil {
+		s.countPanic(err)
 		s.stats.unlowered.Add(1)
 		s.log.ErrorContext(s.life(), "data does not survive WriteVersion: stored in the newest form", "key", key, "writeVersion", s.opts.WriteVersion, "err", err)
 	}

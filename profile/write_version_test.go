@@ -185,6 +185,9 @@ func TestDataThatDoesNotSurviveIsStoredInTheNewestForm(t *testing.T) {
 				if r := f.stored("u"); r.Schema != 2 || string(r.Data) != `{"coins":25}` || a.Stats().Unlowered != 1 {
 					t.Errorf("%+v %+v", r, a.Stats())
 				}
+				if panics := a.Stats().Panics; (name == "panic") != (panics > 0) {
+					t.Errorf("%d panics", panics)
+				}
 				if !strings.Contains(a.log.String(), "stored in the newest form") {
 					t.Error("nobody is told")
 				}
@@ -248,6 +251,7 @@ func (d *duet) value() int64 {
 }
 
 func (d *duet) load(t *testing.T, i int) {
+	t.Helper()
 	if d.s != nil && i == d.by {
 		return
 	}
@@ -259,6 +263,7 @@ func (d *duet) load(t *testing.T, i int) {
 }
 
 func (d *duet) step(t *testing.T, rng *rand.Rand) {
+	t.Helper()
 	switch at := rng.IntN(6); {
 	case at < 2:
 		d.load(t, rng.IntN(2))

@@ -98,7 +98,7 @@ func careRows() []row[setNumbers] {
 	return []row[setNumbers]{
 		counter("shoal_profile_freed_total", "Records that named a token without a session and were freed.", func(s setNumbers) uint64 { return s.Freed }),
 		counter("shoal_profile_quarantined_total", "Stored values that were no profile, or no journal that fits, and were copied to quarantine.", func(s setNumbers) uint64 { return s.Quarantine }),
-		counter("shoal_profile_panics_total", "Panics of the game's own functions: hooks, listeners, validators, guards, reactions and derived fields.", func(s setNumbers) uint64 { return s.Panics }),
+		counter("shoal_profile_panics_total", "Panics of the game's own functions: hooks, listeners, validators, guards, reactions, derived fields and migrations.", func(s setNumbers) uint64 { return s.Panics }),
 		counter("shoal_profile_stuck_hooks_total", "Hooks of the game that did not return in time.", func(s setNumbers) uint64 { return s.Stuck }),
 		counter("shoal_profile_migrated_total", "Sessions opened whose data was of an older form than is written.", func(s setNumbers) uint64 { return s.Migrated }),
 		counter("shoal_profile_unlowered_total", "Saves in the newest form of data, because it would not have survived the older one that is to be written.", func(s setNumbers) uint64 { return s.Unlowered }),
