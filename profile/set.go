@@ -35,6 +35,7 @@ type Set struct {
 	reaping   reaping
 	outage    outage
 	hooks     hooks
+	trims     trims
 	stats     counters
 	pipes     pipelines
 	reporting reporting
