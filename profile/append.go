@@ -106,7 +106,7 @@ func (s *Session) draft() (d *draft, ok bool) {
 		data: data, stored: s.mu.rec.data, opening: j.hold.state == journalClosed,
 		value: journal{
 			epoch: s.epoch, token: s.token, base: f.base, schema: s.mu.schema, rev: revision,
-			effects: j.tracks.effects(data, revision), marks: marks,
+			effects: j.tracks.effects(data, revision), marks: marks, audited: s.auditedLocked(revision),
 		},
 	}
 	if j.digest.revision == f.base {
@@ -311,6 +311,7 @@ func (s *Session) savedLocked(opened store.Version) {
 	j.tracks.settle(s.mu.rec.revision)
 	j.over = false
 	s.settleCutsLocked()
+	s.settleBesideLocked()
 	s.coveredLocked()
 }
 

@@ -117,6 +117,7 @@ func (s *Set) refuseLoads() {
 	defer s.mu.Unlock()
 	s.mu.closing = true
 	s.reaping.end()
+	s.trims.end()
 	for _, sl := range s.mu.slots {
 		if sl.load != nil {
 			sl.load.cancel(ErrClosing)

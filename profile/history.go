@@ -205,7 +205,7 @@ func (s *Session) Undo(src Source, which Which, opts *UndoOptions) (Commit, erro
 		if err != nil {
 			return nil, fmt.Errorf("undo %s: %w", c.ID, err)
 		}
-		ops, conflicts, err := undone(run[0], after, now)
+		ops, conflicts, err := undone(run[0], after, now, s.set.opts.Derived)
 		if err != nil || len(conflicts) == 0 {
 			return ops, err
 		}
@@ -232,7 +232,7 @@ func (s *Session) Rollback(src Source, revision uint64) (RolledBack, error) {
 			return nil, fmt.Errorf("roll back to revision %d: %w", revision, err)
 		}
 		out = takenBack(commitsOf(run))
-		return turned(now, to), nil
+		return turned(now, to, s.set.opts.Derived), nil
 	}})
 	if err != nil {
 		return RolledBack{}, err

@@ -19,6 +19,7 @@ type journal struct {
 	rev        uint64 // the effects lead to this revision
 	effects    doc.Effects
 	marks      []mark // commits above base that came with an id
+	audited    uint64 // the last of these commits that the audit log would have kept; 0: none
 	sealedBy   string // token of the load that is taking the session over; empty: not sealed
 
 	extras []member
@@ -33,6 +34,9 @@ func (j journal) sealed(by string) journal {
 // encode is the stored form: canonical JSON.
 func (j journal) encode() []byte {
 	w := form.NewWriter(make([]byte, 0, j.effects.Size()+envelopeRoom+128*len(j.marks)), j.extras)
+	if j.audited != 0 {
+		w.Count("audited", j.audited)
+	}
 	w.Count("base", j.base)
 	w.Text("baseDigest", j.baseDigest)
 	if len(j.marks) > 0 {
@@ -69,7 +73,7 @@ func decodeJournal(text []byte) (journal, error) {
 	}
 	j := journal{
 		epoch: f.Count("epoch"), token: f.Word("token"), base: f.Count("base"), baseDigest: f.Text("baseDigest"),
-		schema: f.Small("schema"), rev: f.Count("rev"), sealedBy: f.Text("sealedBy"),
+		schema: f.Small("schema"), rev: f.Count("rev"), sealedBy: f.Text("sealedBy"), audited: f.Count("audited"),
 	}
 	if raw := f.Take("effects"); raw != nil && f.Err() == nil {
 		if err := j.effects.UnmarshalJSON(raw); err != nil {

@@ -293,7 +293,7 @@ func (l *load) put(ctx context.Context, from reading, rec record, a arrival) (re
 	v := l.set.node.NewVersion()
 	l.sent[v] = a
 	call, cancel := l.set.afterwards(ctx)
-	err := l.set.commit(call, l.set.putTx(l.key, rec, from.version, v))
+	err := l.set.commit(call, append(l.set.putTx(l.key, rec, from.version, v), l.beside(a)...))
 	cancel()
 	switch claimStepOf(store.OutcomeOf(err)) {
 	case claimLanded:
@@ -310,6 +310,14 @@ func (l *load) put(ctx context.Context, from reading, rec record, a arrival) (re
 		}
 	}
 	return l.read(ctx)
+}
+
+// beside is what goes with a claim.
+func (l *load) beside(a arrival) []store.Write {
+	if a.how != Recovered {
+		return nil
+	}
+	return l.seize.beside
 }
 
 // takeOver seals, replays and claims (T2 to T4). j is a reading of the journal made after r,

@@ -137,6 +137,24 @@ type Options struct {
 	History int
 	// HistoryBytes bounds the memory for it, a session. Default 64 KiB.
 	HistoryBytes int
+	// Audit says which commits go into the audit log (see Set.Audit): a row beside a save with
+	// all of them that it stores. What is in the log is in memory until then, and not in the
+	// journal: of audited commits that only the journal has saved from a crash it knows what
+	// they changed, but not whose they were. Default AuditOthers.
+	Audit AuditPolicy
+	// AuditFor is how long rows of the audit log are kept. Old ones are removed by sessions that
+	// write new ones. Negative keeps them for ever. Default 90 days.
+	AuditFor time.Duration
+	// AuditKeep is how many rows of a profile are kept. Negative keeps all. Default 1,000.
+	AuditKeep int
+	// VersionEvery is how often at most the state that a save replaces is kept as a version
+	// (see Set.Versions): a second record in that save's Tx. Negative keeps none. Default 1 h.
+	VersionEvery time.Duration
+	// VersionFor is how long versions are kept, as AuditFor. Default 30 days.
+	VersionFor time.Duration
+	// VersionKeep is how many versions of a profile are kept, as AuditKeep. A few more stand
+	// there at times. Default 24.
+	VersionKeep int
 	// SoftBytes is the size of data, encoded, over which growing is reported and counted, as
 	// by a guard of mode ReportOnly. Negative never reports. Default 1 MiB.
 	SoftBytes int
@@ -187,13 +205,25 @@ func (o *Options) withDefaults(beat time.Duration) (Options, error) {
 	defaultTo(&e.CallTimeout, 10*time.Second)
 	defaultTo(&e.HookTimeout, 5*time.Second)
 	defaultTo(&e.ListenerTimeout, 5*time.Second)
-	defaultTo(&e.History, 64)
-	defaultTo(&e.HistoryBytes, 64<<10)
+	e.keepingDefaults()
 	defaultTo(&e.SoftBytes, 1<<20)
 	defaultTo(&e.HardBytes, 4<<20)
 	defaultTo(&e.MaxWrites, 256)
 	e.versionDefaults()
 	return e, e.problems()
+}
+
+// keepingDefaults fills in what is kept of the past.
+func (o *Options) keepingDefaults() {
+	const day = 24 * time.Hour
+	defaultTo(&o.History, 64)
+	defaultTo(&o.HistoryBytes, 64<<10)
+	defaultTo(&o.Audit, AuditOthers)
+	defaultTo(&o.AuditFor, 90*day)
+	defaultTo(&o.AuditKeep, 1000)
+	defaultTo(&o.VersionEvery, time.Hour)
+	defaultTo(&o.VersionFor, 30*day)
+	defaultTo(&o.VersionKeep, 24)
 }
 
 func defaultTo[T comparable](field *T, value T) {
@@ -221,6 +251,9 @@ func (o *Options) problems() error {
 	}
 	if o.Policy > Fail {
 		wrong("Policy", "Steal, Wait or Fail expected, got %d", o.Policy)
+	}
+	if o.Audit > AuditNone {
+		wrong("Audit", "AuditOthers, AuditAll or AuditNone expected, got %d", o.Audit)
 	}
 	for _, d := range []struct {
 		field string

@@ -58,6 +58,7 @@ func (s *Session) publishLocked(c Commit) {
 	for _, w := range s.mu.publish.watches {
 		w.add(c)
 	}
+	s.auditLocked(c)
 }
 
 // retractLocked takes back what was published and can never be stored: the session is back at
@@ -66,6 +67,7 @@ func (s *Session) retractLocked(data doc.Value, revision uint64) {
 	for _, w := range s.mu.publish.watches {
 		w.resync(data, revision)
 	}
+	s.mu.beside.audit.retract(revision + 1)
 }
 
 // deliver calls the listeners with what is queued, unless somebody is at it already: then

@@ -29,6 +29,7 @@ type record struct {
 	marks    []mark    // the last commits that came with an id
 	tags     doc.Value // an object, or null
 	tookFrom *takeover // the last takeover this profile has seen
+	kept     time.Time // when a version of it was last kept; zero: never
 	erased   time.Time // when the person's data was erased; only the epoch lives on. Zero: not
 
 	extras []member // envelope fields of a later release, byte by byte

@@ -36,6 +36,9 @@ func (r record) encode() []byte {
 	if len(r.handled) > 0 {
 		form.AppendList(&w, "handled", r.handled, appendHandled)
 	}
+	if !r.kept.IsZero() {
+		w.Time("kept", r.kept)
+	}
 	w.Count("revision", r.revision)
 	w.Count("schema", uint64(r.schema))
 	w.At("session")
@@ -120,7 +123,7 @@ func decodeRecord(text []byte) (record, error) {
 	r := record{
 		data: f.Value("data"), revision: f.Count("revision"), schema: f.Small("schema"),
 		created: f.Time("created"), updated: f.Time("updated"), epoch: f.Count("epoch"),
-		tags: f.Value("tags"), erased: f.Time("erased"),
+		tags: f.Value("tags"), erased: f.Time("erased"), kept: f.Time("kept"),
 	}
 	f.Object("session", func(g *form.Reader) {
 		r.session = &tenure{token: g.Word("token"), node: g.Word("node"), since: g.Time("since"), beating: g.Flag("beating"), extras: g.Rest()}

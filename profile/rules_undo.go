@@ -75,13 +75,13 @@ func stateBefore(now doc.Value, run []past) (doc.Value, error) {
 // undone are the operations that take one commit back, of which after is the data right after
 // it. Where the commit has touched something that has changed since, it is refused: conflicts
 // are the places. A list counts as one place, since what has moved in it cannot be told from
-// what has changed.
-func undone(p past, after, now doc.Value) (ops []doc.Op, conflicts []doc.Path, err error) {
+// what has changed. Derived fields are left to themselves.
+func undone(p past, after, now doc.Value, derived []Derived) (ops []doc.Op, conflicts []doc.Path, err error) {
 	before, err := doc.ApplyEdits(after, p.back)
 	if err != nil {
 		return nil, nil, err
 	}
-	places := touched(p.commit.Edits, before, after)
+	places := writable(touched(p.commit.Edits, before, after), derived)
 	for _, at := range places {
 		if changedAt(at, after, now) {
 			conflicts = append(conflicts, at)
@@ -93,9 +93,17 @@ func undone(p past, after, now doc.Value) (ops []doc.Op, conflicts []doc.Path, e
 	return assigned(places, before), nil, nil
 }
 
-// turned are the operations that make one document of another.
-func turned(now, to doc.Value) []doc.Op {
-	return assigned(touched(doc.Diff(now, to), now, to), to)
+// turned are the operations that make one document of another, derived fields left out.
+func turned(now, to doc.Value, derived []Derived) []doc.Op {
+	return assigned(writable(touched(doc.Diff(now, to), now, to), derived), to)
+}
+
+// writable are the places that an operation may write: not those in derived fields, which are
+// computed anew.
+func writable(places []doc.Path, derived []Derived) []doc.Path {
+	return slices.DeleteFunc(places, func(at doc.Path) bool {
+		return slices.ContainsFunc(derived, func(d Derived) bool { return at.HasPrefix(d.Path) })
+	})
 }
 
 // changedAt tells that a place, or what it lies in, is not what it was.

@@ -165,9 +165,14 @@ func (s *Session) write(final bool) {
 		if !d.renewal {
 			rec = s.set.asStored(s.key, rec)
 		}
-		err = s.set.put(s.key, rec, d.cond, a.version, d.rows...)
+		err = s.set.put(s.key, rec, d.cond, a.version, append(d.beside.writes(s.set, s.key), d.rows...)...)
 		step := s.settle(a, err)
-		if len(d.rows) > 0 && unstorable(err) { // it may be the claim that can never be stored
+		switch {
+		case !unstorable(err):
+		case !d.beside.empty():
+			s.forgoBeside(err)
+			step = saveAgain
+		case len(d.rows) > 0: // it may be the claim that can never be stored
 			s.void(err)
 			step = saveAgain
 		}
@@ -197,6 +202,7 @@ type composed struct {
 	renewal bool   // it keeps what is stored
 	cond    store.Version
 	rows    []store.Write // of a claim
+	beside  beside
 }
 
 // compose takes the snapshot and makes the next record of it. ok is false when there is
@@ -217,6 +223,7 @@ func (s *Session) compose(final bool) (d composed, ok bool) {
 		rec, a.revision, rows = renewed(s.mu.rec, snap, now), s.mu.rec.revision, nil
 	} else {
 		s.mu.journal.tracks.cut(snap.data, snap.revision)
+		d.beside, rec = s.besideLocked(rec, now)
 	}
 	if final {
 		s.mu.frozen = true
@@ -229,7 +236,7 @@ func (s *Session) compose(final bool) (d composed, ok bool) {
 	if w.flying != nil {
 		w.flying.taken, w.flying.revision = true, snap.revision
 	}
-	return composed{attempt: a, rec: rec, renewal: d.renewal, cond: s.mu.hold.version, rows: rows}, true
+	return composed{attempt: a, rec: rec, renewal: d.renewal, cond: s.mu.hold.version, rows: rows, beside: d.beside}, true
 }
 
 // settle takes in the answer to a write.

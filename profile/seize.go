@@ -22,8 +22,9 @@ type seizure struct {
 
 	// sealed is the version of the seal as it was found or written; 0: none.
 	sealed store.Version
-	from   string // the node whose journal it was
-	token  string // its session
+	beside []store.Write // goes with the claim: what the audit log says of the replay
+	from   string        // the node whose journal it was
+	token  string        // its session
 	// disputed is the pair that disagreed at the last try: if the record, read again, stands
 	// at the same version, the record store has gone back in time.
 	disputed struct{ record, journal store.Version }
@@ -33,6 +34,7 @@ type seizure struct {
 // something to replay. j is a reading of the journal made after r, or nil. errStartOver
 // means that r is too old; ErrNewerSchema fails the load; other errors are the store's.
 func (z *seizure) seal(ctx context.Context, r reading, j *journalReading) (rec record, recovered bool, err error) {
+	z.beside = nil
 	for range maxTries {
 		if j == nil {
 			if j, err = z.set.readJournal(ctx, z.key); err != nil {
@@ -146,6 +148,7 @@ func (z *seizure) replay(ctx context.Context, r reading, j journalReading) (reco
 		z.set.log.ErrorContext(ctx, "journal does not fit its record", "key", z.key, "err", err)
 		return r.record, false, z.set.quarantineJournal(ctx, z.key, j)
 	}
+	z.beside = z.set.recoveredRow(z.key, r.record, rec, j.journal)
 	return rec, true, nil
 }
 

@@ -49,6 +49,7 @@ type Session struct {
 		trade   *party // frozen for a trade; nil: not
 		publish publishing
 		history history
+		beside  besides
 	}
 }
 
@@ -156,6 +157,7 @@ func (s *Set) newSession(sl *slot, version, seal store.Version, rec record) *Ses
 	sess.mu.data, sess.mu.revision, sess.mu.schema, sess.mu.marks = rec.data, rec.revision, rec.schema, rec.marks
 	sess.mu.handled = rec.handled
 	sess.mu.rec = rec
+	sess.mu.beside.kept = rec.kept
 	sess.mu.journal.hold = journalHold{token: token, epoch: rec.epoch, version: seal}
 	sess.mu.journal.tracks = newTracks(rec.data, rec.revision)
 	sess.mu.hold = hold{token: token, epoch: rec.epoch, version: version, base: rec.revision}

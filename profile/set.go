@@ -36,6 +36,7 @@ type Set struct {
 	outage    outage
 	hooks     hooks
 	receipts  turns
+	trims     trims
 	stats     counters
 	pipes     pipelines
 	reporting reporting

@@ -45,6 +45,10 @@ type Stats struct {
 	Stuck        uint64        // hooks that did not return in time
 	Migrated     uint64        // sessions opened whose data was of an older form than is written
 	Unlowered    uint64        // saves in the newest form, because data would not have survived WriteVersion
+	Audited      uint64        // entries of the audit log that were made
+	Versions     uint64        // states kept as versions
+	Trimmed      uint64        // old rows of the audit log, and old versions, that were removed
+	BesideOff    uint64        // sessions whose saves do without both, because the store refuses them
 	Slow         uint64        // calls of listeners that took longer than ListenerTimeout
 	Watches      int           // open now
 	Resyncs      uint64        // watches whose reader was too slow, so that it got a new snapshot
@@ -61,7 +65,9 @@ type counters struct {
 	migrated, unlowered atomic.Uint64
 
 	slow, resyncs atomic.Uint64
-	watches       atomic.Int64
+
+	audited, versions, trimmed, besideOff atomic.Uint64
+	watches                               atomic.Int64
 }
 
 // Stats is the present count. The numbers are read one after the other.
@@ -79,6 +85,7 @@ func (s *Set) Stats() Stats {
 		OverHard: c.overHard.Load(), Reports: c.reports.Load(), Asks: c.asks.Load(), Freed: c.freed.Load(),
 		Quarantine: c.quarantine.Load(), Panics: c.panics.Load(), Stuck: c.stuck.Load(),
 		Migrated: c.migrated.Load(), Unlowered: c.unlowered.Load(),
+		Audited: c.audited.Load(), Versions: c.versions.Load(), Trimmed: c.trimmed.Load(), BesideOff: c.besideOff.Load(),
 		Slow: c.slow.Load(), Watches: int(c.watches.Load()), Resyncs: c.resyncs.Load(),
 	}
 	s.mu.Lock()

@@ -98,6 +98,7 @@ func (s *Session) takeIn(live doc.Value) {
 	s.mu.data, s.mu.schema = live, s.set.opts.Schema
 	if data, schema, _ := s.set.lowered(live); schema != was.schema || !data.Equal(was.data) {
 		s.mu.revision++
+		s.auditOpeningLocked(was, live)
 	}
 	if was.schema < s.set.opts.WriteVersion {
 		s.set.stats.migrated.Add(1)

@@ -107,6 +107,7 @@ type party struct {
 	commit  Commit
 	marks   []mark
 	rec     record
+	beside  beside
 	attempt attempt
 	hold    hold // when it was sent
 
@@ -284,7 +285,7 @@ func (t *trade) stage(fn func([]doc.Value) ([][]doc.Op, error)) error {
 		if err != nil {
 			return p.refuse(err)
 		}
-		p.commit = Commit{ID: t.src.ID, Time: p.session.set.node.Now(), Source: t.src, Edits: st.edits, Data: st.after}
+		p.commit = Commit{ID: t.src.ID, Time: p.session.set.node.Now(), Source: t.src, Edits: st.edits, Data: st.after, Claim: "trade/" + t.src.ID}
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func (t *trade) send() (again bool, err error) {
 		return false, nil
 	case store.NotDone:
 		if !isConflict(err) {
-			return false, err
+			return unstorable(err) && t.forgoBeside(err), err
 		}
 		return t.refused(err, sent)
 	case store.Unknown:
@@ -75,10 +75,24 @@ func (t *trade) compose() (store.Tx, error) {
 	}
 	tx := make(store.Tx, 0, len(t.parties))
 	for _, p := range t.parties {
-		p.rec = p.session.set.asStored(p.session.key, p.rec)
-		tx = append(tx, p.session.set.putTx(p.session.key, p.rec, p.hold.version, p.attempt.version)...)
+		set, key := p.session.set, p.session.key
+		p.rec = set.asStored(key, p.rec)
+		tx = append(tx, set.putTx(key, p.rec, p.hold.version, p.attempt.version)...)
+		tx = append(tx, p.beside.writes(set, key)...)
 	}
 	return tx, nil
+}
+
+// forgoBeside has the parties do without what goes beside their records: it may be that which
+// the store refuses. It tells whether there was anything.
+func (t *trade) forgoBeside(because error) (any bool) {
+	for _, p := range t.parties {
+		if !p.beside.empty() {
+			p.session.forgoBeside(because)
+			any = true
+		}
+	}
+	return any
 }
 
 func (t *trade) snapshot() error {
@@ -107,6 +121,7 @@ func (p *party) composeLocked() error {
 	p.rec = saved(s.mu.rec, snapshot{
 		data: p.commit.Data, revision: p.commit.Revision, schema: s.mu.schema, marks: p.marks, handled: s.mu.handled, beating: n.Beating(),
 	}, n.Now())
+	p.beside, p.rec = s.besideLocked(p.rec, n.Now(), p.commit)
 	p.attempt = attempt{version: n.NewVersion(), revision: p.commit.Revision, opened: s.mu.journal.hold.opened()}
 	p.hold = s.mu.hold
 	return nil
@@ -216,10 +231,9 @@ func (p *party) commitLocked(r reading) {
 	if s.mu.reason != 0 {
 		return
 	}
+	kept := s.rememberLocked(s.mu.data, c)
 	s.mu.data, s.mu.revision, s.mu.marks = c.Data, c.Revision, p.marks
-	if len(s.mu.publish.listeners) > 0 {
-		s.mu.publish.queue = append(s.mu.publish.queue, c)
-	}
+	s.publishLocked(kept)
 	s.set.stats.commits.Add(1)
 	s.noteSizeLocked()
 	s.mu.journal.tracks.cut(c.Data, c.Revision)
