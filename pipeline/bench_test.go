@@ -52,6 +52,7 @@ func BenchmarkRun(b *testing.B) {
 }
 
 func benchmarkRun(b *testing.B, c pipeline.Config, size int, op doc.Op) {
+	b.Helper()
 	p := build(b, c)
 	now, err := p.Derive(document(size))
 	if err != nil {

@@ -96,7 +96,9 @@ func TestFailureToComputeRefuses(t *testing.T) {
 	no := errors.New("no such weapon")
 	c := power()
 	c.Derived[1].Compute = func([]doc.Value) (doc.Value, error) { return doc.Value{}, no }
-	c.Derived = append(c.Derived, pipeline.Derived{Path: doc.MustPath("/rank"), Inputs: paths("/strength"), Compute: func([]doc.Value) (doc.Value, error) { panic("boom") }})
+	fame := total("/fame", "/stats/power", "/strength")
+	fame.Compute = func([]doc.Value) (doc.Value, error) { return doc.Value{}, errors.New("computed from what is not there") }
+	c.Derived = append(c.Derived, fame, pipeline.Derived{Path: doc.MustPath("/rank"), Inputs: paths("/strength"), Compute: func([]doc.Value) (doc.Value, error) { panic("boom") }})
 	p := build(t, c)
 	r := refused(t, p, hero, doc.Increment("/strength", 1))
 	sameStrings(t, "complaints", complaintsOf(r), "/stats/attack derived", "/rank derived")

@@ -72,10 +72,13 @@ func TestPolicies(t *testing.T) {
 		{Path: doc.MustPath("/wallet/premium"), Allow: []pipeline.SourceKind{operator, receipt}, Raise: true},
 		{Path: doc.MustPath("/wallet/log"), Allow: []pipeline.SourceKind{operator}},
 		{Path: doc.MustPath("/wallet/log/open")},
+		{Path: doc.MustPath("/box/secret"), Allow: []pipeline.SourceKind{operator}},
+		{Path: doc.MustPath("/box/size"), Allow: []pipeline.SourceKind{operator}},
+		{Path: doc.MustPath("/tokens"), Allow: []pipeline.SourceKind{operator}, Raise: true},
 		{Path: doc.MustPath("/closed"), Allow: []pipeline.SourceKind{operator}, Deny: []pipeline.SourceKind{operator}},
 	}
-	p := build(t, pipeline.Config{Policies: policies, Derived: []pipeline.Derived{total("/wallet/log/sum", "/wallet/coins")}})
-	const before = `{"wallet":{"coins":5,"log":{"sum":5,"x":1},"premium":10}}`
+	p := build(t, pipeline.Config{Policies: policies, Derived: []pipeline.Derived{total("/wallet/log/sum", "/wallet/coins"), total("/box/size", "/box/n")}})
+	const before = `{"box":{"size":0},"wallet":{"coins":5,"log":{"sum":5,"x":1},"premium":10}}`
 	for name, c := range map[string]struct {
 		kind pipeline.SourceKind
 		op   doc.Op
@@ -93,6 +96,11 @@ func TestPolicies(t *testing.T) {
 		"open below":                {game, doc.Set("/wallet/log/open", doc.Int(1)), ""},
 		"replaced from above":       {game, doc.Set("/wallet", doc.Must(map[string]any{"premium": 99, "log": map[string]any{"x": 1}})), "/wallet/premium"},
 		"taken away with the whole": {game, doc.Unset("/wallet"), "/wallet/log/x"},
+		"made anew":                 {game, doc.Set("/box", doc.Must(map[string]any{"n": 1})), ""},
+		"through another kind":      {game, doc.Set("/box", doc.Must(map[string]any{"secret": 1})), "/box/secret"},
+		"zero from nothing":         {game, doc.Set("/tokens", doc.Int(0)), ""},
+		"float from integer":        {game, doc.Set("/wallet/premium", doc.MustFloat(10)), ""},
+		"more as a float":           {game, doc.Set("/wallet/premium", doc.MustFloat(10.5)), "/wallet/premium"},
 		"closed to all":             {operator, doc.Set("/closed", doc.Int(1)), "/closed"},
 	} {
 		_, err := p.Run(pipeline.Proposal{Before: parse(t, before), Source: pipeline.Source{Kind: c.kind}, Ops: []doc.Op{c.op}})
@@ -107,6 +115,27 @@ func TestPolicies(t *testing.T) {
 		}
 		if strings.Join(got, " ") != c.want || c.want != "" && !errors.Is(err, pipeline.ErrPolicy) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// A new object is one edit, and only what is in it by the source is held against policies.
+func TestPoliciesLookIntoNewObjects(t *testing.T) {
+	p := build(t, pipeline.Config{
+		Derived: []pipeline.Derived{total("/box/size", "/box/n")},
+		Policies: []pipeline.SourcePolicy{
+			{Path: doc.MustPath("/box/secret"), Allow: []pipeline.SourceKind{operator}},
+			{Path: doc.MustPath("/box/size"), Allow: []pipeline.SourceKind{operator}},
+		},
+	})
+	for at, value := range map[string]string{"": `{"n":1}`, "/box/secret": `{"n":1,"secret":2}`} {
+		_, err := run(p, parse(t, `{"box":"none"}`), doc.Set("/box", parse(t, value)))
+		_, failed := run(p, parse(t, `{"box":{"size":0}}`), doc.Set("/box", parse(t, value)))
+		for _, err := range []error{err, failed} {
+			var r *pipeline.RefusedError
+			if errors.As(err, &r) != (at != "") || r != nil && r.Violations[0].Path.String() != at {
+				t.Errorf("%s: %v, want a complaint at %q", value, err, at)
+			}
 		}
 	}
 }

@@ -69,6 +69,27 @@ func TestAPanicInFormRefusesTheLoad(t *testing.T) {
 	})
 }
 
+// A panic is one panic, wherever it comes from.
+func TestPanicsOfRulesAreCountedOnce(t *testing.T) {
+	boom := func(c profile.Change) []profile.Violation {
+		if coins(c.After) == 1 {
+			panic("boom")
+		}
+		return nil
+	}
+	bubble(t, func(t *testing.T, f *fleet) {
+		a := f.start("a", &profile.Options{
+			Form: boom, Validate: func(v doc.Value) error { boom(profile.Change{After: v}); return nil },
+			Guards: []profile.Guard{{Name: "soft", Mode: profile.ReportOnly, Check: boom}},
+		})
+		_, err := a.load("u", nil).Transact(game, doc.Set("/coins", doc.Int(1)))
+		var r *profile.RefusedError
+		if !errors.As(err, &r) || len(r.Violations) != 3 || a.Stats().Panics != 3 {
+			t.Errorf("%v, %d panics counted", err, a.Stats().Panics)
+		}
+	})
+}
+
 func TestDryRunChangesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a := f.start("a", strict())
