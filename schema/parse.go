@@ -132,10 +132,6 @@ func uncompilable(err error) error {
 		}
 		return errors.Join(faults...)
 	}
-	var regex *jsonschema.InvalidRegexError
-	if errors.As(err, &regex) {
-		return wrong(placeIn(regex.URL), "pattern %q: %v", regex.Regex, regex.Err)
-	}
 	var load *jsonschema.LoadURLError
 	if errors.As(err, &load) {
 		return wrong("", "%v", load.Err)

@@ -74,12 +74,16 @@ func drawKeyword(t *rapid.T, s map[string]any, depth, defs int) {
 		func() {
 			s["type"] = rapid.SampledFrom([]any{
 				"null", "boolean", "integer", "number", "string", "array", "object", "object", "object", "array",
-				[]any{"object", "null"}, []any{"integer", "string"}, []any{"number", "object", "array"},
+				[]any{"object", "null"},
+				[]any{"integer", "string"},
+				[]any{"number", "object", "array"},
 			}).Draw(t, "type")
 		},
 		func() { s["enum"] = []any{drawValue(t, 1), drawValue(t, 1), drawValue(t, 1)} },
 		func() { s["const"] = drawValue(t, 1) },
-		func() { s[rapid.SampledFrom([]string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}).Draw(t, "k")] = number.Draw(t, "n") },
+		func() {
+			s[rapid.SampledFrom([]string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"}).Draw(t, "k")] = number.Draw(t, "n")
+		},
 		func() { s["multipleOf"] = rapid.SampledFrom([]any{1, 2, 3, 0.1, 0.5, 1e20}).Draw(t, "n") },
 		func() {
 			s[rapid.SampledFrom([]string{"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"}).Draw(t, "k")] = count.Draw(t, "n")

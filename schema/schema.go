@@ -39,7 +39,7 @@ func (s *Schema) Text() []byte { return append([]byte(nil), s.text...) }
 // Check reports everything in v that is not as the schema wants it, members in order of their
 // names, at most [MaxViolations]. Nil is a valid value.
 func (s *Schema) Check(v doc.Value) []Violation {
-	c := checker{limit: MaxViolations}
+	c := checker{limit: MaxViolations, path: make([]step, 0, 8)}
 	c.value(s.root, v)
 	return c.found
 }
@@ -57,7 +57,7 @@ func (s *Schema) CheckChange(before, after doc.Value, edits []doc.Edit) []Violat
 	if len(edits) == 0 {
 		return nil
 	}
-	c := checker{limit: MaxViolations}
+	c := checker{limit: MaxViolations, path: make([]step, 0, 8)}
 	t := touched(edits)
 	c.change(s.root, after, old{before, true}, &t)
 	return c.found
