@@ -1,6 +1,10 @@
 package profile
 
-import "github.com/shoalworks/shoal/doc"
+import (
+	"fmt"
+
+	"github.com/shoalworks/shoal/doc"
+)
 
 // This file holds the rules of the size budget: pure.
 
@@ -13,6 +17,20 @@ func overHard(before, after doc.Value, limit int) error {
 	}
 	path, _ := doc.Growth(before, after)
 	return &SizeError{Path: path, Size: size, Limit: limit}
+}
+
+// overSoft complains about a change that makes data larger and leaves it over the soft budget.
+func overSoft(c Change, limit int) []Violation {
+	size := c.After.Size()
+	if size <= limit || size <= c.Before.Size() {
+		return nil
+	}
+	path, _ := doc.Growth(c.Before, c.After)
+	return []Violation{{
+		Path:    path,
+		Problem: fmt.Sprintf("data of %d bytes is over the soft budget of %d", size, limit),
+		Err:     ErrTooLarge,
+	}}
 }
 
 // keepStored tells that a save must keep what is stored and only renew: the data is over

@@ -19,6 +19,12 @@ type claim struct {
 	name    string        // what is claimed, for those who would claim it again; empty: nobody would
 	rows    []store.Write // conditional ones; the versions they put are never used again
 	handled *handled      // the mail that the commit deals with; nil: none
+	// sign makes the value of the first row once the commit is known. It is pure; nil: the
+	// value is there.
+	sign func(Commit) []byte
+	// stored tells those who wait how it ended: nil when commit and rows are stored. Once
+	// the commit is made it is answered for certain, at the latest by the session's end.
+	stored *ticket
 }
 
 // cut is a claim that is not stored yet.
@@ -30,6 +36,15 @@ type cut struct {
 	schema   int
 	marks    []mark
 	handled  []handled
+	told     bool // those who wait for the claim know how it ended
+}
+
+// tell answers them, once.
+func (c *cut) tell(err error) {
+	if !c.told {
+		c.told = true
+		c.claim.stored.finish(err)
+	}
 }
 
 const (
@@ -38,6 +53,9 @@ const (
 	maxCuts = 64
 	// maxClaimBytes bounds what they write; more is refused with ErrBusy.
 	maxClaimBytes = 2 << 20
+	// maxClaimRows bounds the records that they write: all go into one Tx with the profile's
+	// own, and whatever else belongs there. More are refused with ErrBusy.
+	maxClaimRows = store.MaxTxWrites - 16
 )
 
 // errVoid tells that a claim can not be stored: a record that it puts is there already, or
@@ -53,30 +71,64 @@ func (s *Session) commitWithClaim(ctx context.Context, src Source, c *claim, ops
 	return out, s.Save(ctx)
 }
 
-// claiming is the commit that claims what this name stands for and is not stored yet.
-func (s *Session) claiming(name string) (Commit, bool) {
+// pending is what a claim of this name that is not stored yet was committed with, and the
+// ticket of its end; nil when there is none.
+func (s *Session) pending(name string) (Commit, *ticket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.mu.cuts {
 		if c.claim.name == name && name != "" {
-			return c.commit, true
+			return c.commit, c.claim.stored
 		}
 	}
-	return Commit{}, false
+	return Commit{}, nil
+}
+
+// settled waits until a claim that was committed is stored, or certainly is not: nil, an
+// errVoid, or an ErrUnknown when ctx or the session ends before that is known.
+func (s *Session) settled(ctx context.Context, t *ticket) error {
+	s.hurryClaim(t)
+	select {
+	case <-t.done:
+		return t.err
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", context.Cause(ctx), store.ErrUnknown)
+	}
+}
+
+// hurryClaim has the claim stored by a save that is sent at once.
+func (s *Session) hurryClaim(t *ticket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-t.done:
+	default:
+		if s.mu.reason == 0 && s.mu.write.fails == 0 { // else the back-off decides
+			s.joinLocked()
+		}
+	}
 }
 
 // mayClaimLocked refuses a claim while too many are being stored, or one of the same record, or while
 // the durable store is known to be down.
 func (s *Session) mayClaimLocked(c *claim) error {
-	bytes, n := c.size(), len(s.mu.cuts)
+	bytes, rows, n := c.size(), len(c.rows), len(s.mu.cuts)
+	if h := c.handled; h != nil {
+		if err := mayHandle(s.mu.handled, h.id); err != nil {
+			return err
+		}
+	}
 	for _, other := range s.mu.cuts {
-		bytes += other.claim.size()
+		bytes, rows = bytes+other.claim.size(), rows+len(other.claim.rows)
+		if c.name != "" && c.name == other.claim.name {
+			return fmt.Errorf("%s is being stored: %w", c.name, ErrBusy)
+		}
 		if key, both := c.shares(other.claim); both {
 			return fmt.Errorf("%s is being stored: %w", key, ErrBusy)
 		}
 	}
 	switch {
-	case n >= maxCuts, n > 0 && bytes > maxClaimBytes:
+	case n >= maxCuts, n > 0 && bytes > maxClaimBytes, n > 0 && rows > maxClaimRows:
 		return fmt.Errorf("%d claims are being stored: %w", n, ErrBusy)
 	case s.mu.write.fails > 0:
 		return fmt.Errorf("the last save did not land: %w", store.ErrUnavailable)
@@ -92,6 +144,19 @@ func (c *claim) shares(other *claim) (key string, both bool) {
 		}
 	}
 	return "", false
+}
+
+// label is how commits, the history and the audit log name it.
+func (c *claim) label() string {
+	switch {
+	case c.name != "":
+		return c.name
+	case c.handled != nil:
+		return "mail/" + c.handled.id
+	case len(c.rows) > 0:
+		return c.rows[0].Key
+	}
+	return ""
 }
 
 // size is about what the claim writes, in bytes.
@@ -120,15 +185,24 @@ func (s *Session) void(because error) {
 
 // cutLocked begins a claim: what is there now is the last that may be journaled.
 func (s *Session) cutLocked(c *claim, commit Commit) {
+	if c.sign != nil {
+		c.rows[0].Value = c.sign(commit)
+	}
+	if c.stored == nil {
+		c.stored = newTicket()
+	}
 	s.mu.cuts = append(s.mu.cuts, &cut{
 		claim: c, commit: commit, revision: commit.Revision,
 		before: s.mu.data, schema: s.mu.schema, marks: s.mu.marks, handled: s.mu.handled,
 	})
 	s.mu.journal.tracks.cut(s.mu.data, s.mu.revision)
 	if c.handled != nil {
+		c.handled.at, c.handled.revision = stamp(commit.Time), commit.Revision
 		s.mu.handled = append(slices.Clip(s.mu.handled), *c.handled)
 	}
 }
+
+func newTicket() *ticket { return &ticket{done: make(chan struct{})} }
 
 // rowsLocked are the writes that go with the next save.
 func (s *Session) rowsLocked() (rows []store.Write) {
@@ -142,9 +216,18 @@ func (s *Session) rowsLocked() (rows []store.Write) {
 func (s *Session) settleCutsLocked() {
 	n := 0
 	for n < len(s.mu.cuts) && s.mu.rec.revision >= s.mu.cuts[n].revision {
+		s.mu.cuts[n].tell(nil)
 		n++
 	}
 	s.mu.cuts = s.mu.cuts[n:]
+}
+
+// endCutsLocked answers those who wait for claims when the session ends: what is not known to
+// be stored by now may be, or come to be.
+func (s *Session) endCutsLocked(because error) {
+	for _, c := range s.mu.cuts {
+		c.tell(fmt.Errorf("%w: %w", store.ErrUnknown, because))
+	}
 }
 
 // takenClaim is a claim that cannot land any more, and why.
@@ -208,9 +291,13 @@ func (s *Session) voidLocked(at int, because error) {
 		return
 	}
 	c := s.mu.cuts[at]
+	for _, gone := range s.mu.cuts[at:] {
+		gone.tell(because)
+	}
 	s.mu.void = true
 	s.mu.data, s.mu.revision, s.mu.schema, s.mu.marks, s.mu.handled = c.before, c.revision-1, c.schema, c.marks, c.handled
 	s.mu.frozen, s.mu.cuts = true, s.mu.cuts[:at:at]
+	s.retractLocked(c.before, c.revision-1)
 	w := &s.mu.write
 	for _, t := range []*ticket{w.flying, w.waiting} {
 		if t != nil {

@@ -4,10 +4,11 @@ import (
 	"time"
 
 	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/pipeline"
 )
 
 // SourceKind says who is behind a change.
-type SourceKind string
+type SourceKind = pipeline.SourceKind
 
 // The kinds of sources the library knows; a game may have its own.
 const (
@@ -17,15 +18,10 @@ const (
 	SourceSystem   SourceKind = "system" // the library itself: reconcile, migration
 )
 
-// Source says where a change comes from. The zero Source is the game's.
-type Source struct {
-	Kind  SourceKind // default SourceGame
-	Actor string     // a person or a service, for the record
-	Note  string     // why, for the record
-	// ID makes the transaction safe to repeat: the profile remembers the last 64 ids, and a
-	// known one answers what it answered first. Empty: not remembered.
-	ID string
-}
+// Source says where a change comes from: its Kind, by default SourceGame, Actor and Note are
+// for the record, and for policies. With an ID the transaction is safe to repeat: the profile
+// remembers the last 64 ids, and a known one answers what it answered first.
+type Source = pipeline.Source
 
 // Commit is one accepted change of a profile.
 type Commit struct {
@@ -35,8 +31,13 @@ type Commit struct {
 	Source   Source
 	Edits    []doc.Edit // from the data before to the data after; none for a repeated one
 	Data     doc.Value  // after the change; null for a repeated one
+	// Claim names what happens outside the profile exactly once with the commit:
+	// "receipt/<set>/<id>", "mail/<id>", "trade/<id>". Empty: nothing.
+	Claim string
 	// Repeated tells that the id was known, so nothing was applied now.
 	Repeated bool
+	// Reports are the complaints of reporting guards, at most [MaxViolations].
+	Reports []Violation
 }
 
 // Reason is why a session has ended.

@@ -38,8 +38,9 @@ var (
 	// ErrMigration: the data could not be brought to this release's form. The profile is
 	// free again, unchanged. Do not let the player in; the release needs a fix.
 	ErrMigration = errors.New("migration failed")
-	// ErrSchema: the data does not pass Options.Validate. At a load the profile is free
-	// again, unchanged; of a transaction nothing was applied, and the error says why.
+	// ErrSchema: the data does not pass Options.Form or Options.Validate, or, at a load, its
+	// derived fields cannot be computed. At a load the profile is free again, unchanged; of a
+	// transaction nothing was applied. The error says why.
 	ErrSchema = errors.New("data is not valid")
 )
 
@@ -96,15 +97,6 @@ func (e *SizeError) Error() string {
 
 // Is makes errors.Is(err, ErrTooLarge) hold.
 func (e *SizeError) Is(target error) bool { return target == ErrTooLarge }
-
-// PanicError is a panic of the game's own code, caught where it could have done harm.
-type PanicError struct {
-	Where string // what was running
-	Value any    // what it panicked with
-}
-
-// Error names what was running and what it panicked with.
-func (e *PanicError) Error() string { return fmt.Sprintf("%s panicked: %v", e.Where, e.Value) }
 
 func isConflict(err error) bool { return errors.Is(err, store.ErrConflict) }
 

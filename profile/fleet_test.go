@@ -315,3 +315,6 @@ func (b *logBuffer) String() string {
 	defer b.mu.Unlock()
 	return b.text.String()
 }
+
+// timeless is a test in virtual time as rapid can use it: without a deadline of real time.
+type timeless struct{ testing.TB }

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/shoalworks/shoal/doc"
 )
 
@@ -158,15 +156,6 @@ func TestStampIsUTCAndWholeMilliseconds(t *testing.T) {
 	if want := time.Date(2026, 8, 11, 12, 0, 0, 123_000_000, time.UTC); !got.created.Equal(want) || got.created.Location() != time.UTC {
 		t.Errorf("created %v, want %v", got.created, want)
 	}
-}
-
-func TestAppendTimeIsTimeLayout(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		at := time.Unix(rapid.Int64Range(-62135596800, 253402300799).Draw(t, "seconds"), rapid.Int64Range(0, 999_999_999).Draw(t, "nanoseconds"))
-		if got, want := string(appendTime(nil, at)), stamp(at).Format(timeLayout); got != want {
-			t.Fatalf("%s, want %s", got, want)
-		}
-	})
 }
 
 const fullJournal = `{"base":5,"baseDigest":"abc","commits":[{"digest":"d","id":"gift","revision":6}],` +

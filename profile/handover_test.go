@@ -373,7 +373,7 @@ func TestAskNamingAnotherKeyIsNoAsk(t *testing.T) {
 func TestGrantInANewerSchemaIsGivenBack(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		f.plant(f.raw.Durable(), profileKey("u"), `{"format":1,"data":{"coins":5},"epoch":4,"revision":9,"schema":1,"session":null}`)
-		a := f.start("a", &profile.Options{Schema: 2})
+		a := f.start("a", &profile.Options{Migrations: []profile.Migration{{To: 2}}})
 		s := a.load("u", nil) // stored as schema 1 until its first save
 		b := f.start("b", nil)
 		b.fails("u", nil, profile.ErrNewerSchema)

@@ -161,7 +161,7 @@ func (s *Set) leaveTaken(ctx context.Context, holder string, n node.Note) (store
 	if err := s.node.Tell(ctx, holder, n); err != nil {
 		s.log.DebugContext(ctx, "takeover not told", "key", n.Key, "holder", holder, "err", err)
 	}
-	v, err := s.node.LeaveNote(ctx, holder, n)
+	v, err := s.leaveNote(ctx, holder, n)
 	if err != nil {
 		s.log.DebugContext(ctx, "takeover not noted", "key", n.Key, "holder", holder, "err", err)
 	}

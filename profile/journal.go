@@ -2,6 +2,7 @@ package profile
 
 import (
 	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/internal/form"
 )
 
 // journalFormat is the version of the stored form of a journal.
@@ -31,23 +32,23 @@ func (j journal) sealed(by string) journal {
 
 // encode is the stored form: canonical JSON.
 func (j journal) encode() []byte {
-	w := openWriter(make([]byte, 0, j.effects.Size()+envelopeRoom+128*len(j.marks)), j.extras)
-	w.count("base", j.base)
-	w.text("baseDigest", j.baseDigest)
+	w := form.NewWriter(make([]byte, 0, j.effects.Size()+envelopeRoom+128*len(j.marks)), j.extras)
+	w.Count("base", j.base)
+	w.Text("baseDigest", j.baseDigest)
 	if len(j.marks) > 0 {
-		appendList(&w, "commits", j.marks, appendMark)
+		form.AppendList(&w, "commits", j.marks, appendMark)
 	}
-	w.at("effects")
-	w.out = append(w.out, encodeEffects(j.effects)...)
-	w.count("epoch", j.epoch)
-	w.count("format", journalFormat)
-	w.count("rev", j.rev)
-	w.count("schema", uint64(j.schema))
+	w.At("effects")
+	w.Out = append(w.Out, encodeEffects(j.effects)...)
+	w.Count("epoch", j.epoch)
+	w.Count("format", journalFormat)
+	w.Count("rev", j.rev)
+	w.Count("schema", uint64(j.schema))
 	if j.sealedBy != "" {
-		w.text("sealedBy", j.sealedBy)
+		w.Text("sealedBy", j.sealedBy)
 	}
-	w.text("token", j.token)
-	return w.close()
+	w.Text("token", j.token)
+	return w.Close()
 }
 
 func encodeEffects(e doc.Effects) []byte {
@@ -61,24 +62,24 @@ func encodeEffects(e doc.Effects) []byte {
 // decodeJournal reads the stored form as decodeRecord does: errLaterFormat is an unknown
 // format, which is never ignored (rule J3); any other error is a foreign value.
 func decodeJournal(text []byte) (journal, error) {
-	f := openForm(text)
-	f.checkFormat(journalFormat)
-	if f.err != nil {
-		return journal{}, f.err
+	f := form.Open(text)
+	f.CheckFormat(journalFormat)
+	if f.Err() != nil {
+		return journal{}, f.Err()
 	}
 	j := journal{
-		epoch: f.count("epoch"), token: f.word("token"), base: f.count("base"), baseDigest: f.text("baseDigest"),
-		schema: f.small("schema"), rev: f.count("rev"), sealedBy: f.text("sealedBy"),
+		epoch: f.Count("epoch"), token: f.Word("token"), base: f.Count("base"), baseDigest: f.Text("baseDigest"),
+		schema: f.Small("schema"), rev: f.Count("rev"), sealedBy: f.Text("sealedBy"),
 	}
-	if raw := f.take("effects"); raw != nil && f.err == nil {
+	if raw := f.Take("effects"); raw != nil && f.Err() == nil {
 		if err := j.effects.UnmarshalJSON(raw); err != nil {
-			f.fail("effects", "%w", err)
+			f.Fail("effects", "%w", err)
 		}
 	}
-	j.marks = f.marks("commits")
-	if f.err != nil {
-		return journal{}, f.err
+	j.marks = readMarks(f, "commits")
+	if f.Err() != nil {
+		return journal{}, f.Err()
 	}
-	j.extras = f.rest()
+	j.extras = f.Rest()
 	return j, nil
 }

@@ -178,6 +178,9 @@ func (l *load) run(ctx context.Context) (*Session, error) {
 	r, err := l.read(ctx)
 	for err == nil {
 		l.last = r
+		if l.set.opts.AsStored && r.absent() {
+			return nil, ErrNoProfile
+		}
 		switch readStep(r, l.claimant()) {
 		case stepLoaded:
 			return l.open(r)
@@ -224,6 +227,7 @@ func (l *load) claim() claimant {
 	token := l.newToken()
 	me := l.claimant()
 	me.token = token
+	me.fresh, me.schema, _ = l.set.lowered(me.fresh) // the template survives it, as New has found
 	return me
 }
 

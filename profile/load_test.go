@@ -317,7 +317,7 @@ func TestUnknownFieldsSurviveASession(t *testing.T) {
 func TestReconcileIsACommit(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		f.plant(f.raw.Durable(), profileKey("u"), `{"format":1,"data":{"coins":3,"old":true,"pets":["cat"],"opts":{"sound":false}},"epoch":4,"revision":9,"schema":1,"session":null}`)
-		a := f.start("a", &profile.Options{Schema: 2, Template: doc.Must(map[string]any{
+		a := f.start("a", &profile.Options{Migrations: []profile.Migration{{To: 2}}, Template: doc.Must(map[string]any{
 			"coins": 100, "gems": 5, "pets": []any{"dog", "fish"}, "opts": map[string]any{"sound": true, "music": true},
 		})})
 		s := a.load("u", nil)

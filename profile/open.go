@@ -9,19 +9,16 @@ import (
 	"github.com/shoalworks/shoal/store"
 )
 
-// open makes the session of a record that is this load's: template and schema come in as a
-// commit, in memory.
+// open makes the session of a record that is this load's: migrations, template and derived
+// fields come in as one commit, in memory.
 func (l *load) open(r reading) (*Session, error) {
 	s := l.set.newSession(l.slot, r.version, l.seize.sealed, r.record)
 	s.loaded = l.loaded(r)
-	data := reconciled(l.set.opts.Template, r.record.data)
-	if !data.Equal(r.record.data) || r.record.schema != l.set.opts.Schema {
-		s.mu.data, s.mu.schema = data, l.set.opts.Schema
-		s.mu.revision++
-	}
-	if err := l.set.validate(data); err != nil {
+	data, err := l.set.brought(r.record.data, r.record.schema)
+	if err != nil {
 		return nil, fmt.Errorf("stored data: %w", err)
 	}
+	s.takeIn(data)
 	return s, nil
 }
 

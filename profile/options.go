@@ -40,16 +40,52 @@ const EvidencePolicy node.Evidence = "policy"
 
 // Options of a [Set]. Nil is fine, zero is the default.
 type Options struct {
+	// Mode says whether the set writes to the store: Memory and Copy are for development and
+	// never do. Default Live.
+	Mode Mode
 	// Template is the data of a new profile, an object. When an older profile is opened,
 	// members that it lacks are added from here; present values, unknown members and lists
 	// stay as they are. Default: an empty object.
 	Template doc.Value
 	// Schema is the version of the form of the data. A profile of a higher one is refused
-	// with ErrNewerSchema. Raise it with each change of form. Default 1.
+	// with ErrNewerSchema. Raise it with each change of form, by a migration. Default: that
+	// of the last migration, else 1.
 	Schema int
+	// Migrations lead to Schema, one for each version in order and without gaps: what is
+	// stored in an older form is brought up when it is loaded, never otherwise. A form older
+	// than the first starts from is refused with ErrMigration. Default: none.
+	Migrations []Migration
+	// WriteVersion is the version in which data is stored. A lower one than Schema lets a
+	// release be rolled back, while it is set, without a player being refused: all
+	// migrations above it need a Down. Nothing is journaled then: Sync is Save, and a crash
+	// costs what was not saved. Data that would not come up again as it was is stored in the
+	// form of Schema all the same. Default: Schema.
+	WriteVersion int
+	// AsStored opens data as it is stored, in whatever form: for tools, which do not know the
+	// game's. Nothing is added, migrated, derived or checked but HardBytes, the form's version
+	// stays what it was, and no profile is made that is not there (ErrNoProfile). Template,
+	// Schema and what else says how data is to look must be unset. Default false.
+	AsStored bool
 	// Validate refuses data that the game could not live with, at load and at each
 	// transaction; it must be pure and quick. Default: everything is valid.
 	Validate func(doc.Value) error
+	// Form refuses data that does not have its form, such as that of a JSON Schema, at load
+	// and at each transaction, with every place that is wrong. At a load Before is null and
+	// there are no edits. It must be pure and quick. Default: every form is right.
+	Form func(Change) []Violation
+	// Derived are fields that are computed from others: at load, and in each transaction that
+	// changes one of their inputs. No operation can write them. Default: none.
+	Derived []Derived
+	// Reactions answer changes with further operations in the same transaction, in this order.
+	// A load, which may add what the template has, is no change. Default: none.
+	Reactions []Reaction
+	// SourcePolicies say by path which kinds of sources may change it. They are not asked at a
+	// load. Default: everything is open to all.
+	SourcePolicies []SourcePolicy
+	// Guards judge each transaction as a whole, but not a load; those of mode ReportOnly only
+	// report, in Commit.Reports, Stats and once a minute in the log. The names "form",
+	// "validate", "size" and "soft size" are the set's own. Default: none.
+	Guards []Guard
 	// Policy is what a load does about a living holder that does not let go. Default Steal.
 	Policy Policy
 	// Autosave is how long a change waits at most for its save; the first of a session waits
@@ -92,8 +128,17 @@ type Options struct {
 	CallTimeout time.Duration
 	// HookTimeout bounds each OnLoad and OnLeave function. Default 5 s.
 	HookTimeout time.Duration
-	// SoftBytes is the size of data, encoded, from which a warning is logged and counted.
-	// Negative never warns. Default 1 MiB.
+	// ListenerTimeout is how long an OnCommit function may take before it is named in the log
+	// and counted. It is not interrupted. Default 5 s.
+	ListenerTimeout time.Duration
+	// History is how many of its last commits a session remembers, for Undo and Rollback.
+	// Each takes the memory of what it changed and about 500 bytes. Negative remembers none.
+	// Default 64.
+	History int
+	// HistoryBytes bounds the memory for it, a session. Default 64 KiB.
+	HistoryBytes int
+	// SoftBytes is the size of data, encoded, over which growing is reported and counted, as
+	// by a guard of mode ReportOnly. Negative never reports. Default 1 MiB.
 	SoftBytes int
 	// HardBytes is the size of data, encoded, over which a transaction is refused.
 	// Default 4 MiB, at most 7 MiB.
@@ -120,10 +165,15 @@ func (o *Options) withDefaults(beat time.Duration) (Options, error) {
 	if o != nil {
 		e = *o
 	}
+	if e.AsStored {
+		if err := e.shapeProblems(); err != nil {
+			return e, err
+		}
+		e.Schema = math.MaxInt32
+	}
 	if e.Template.IsNull() {
 		e.Template = doc.MustObject(nil)
 	}
-	defaultTo(&e.Schema, 1)
 	defaultTo(&e.Policy, Steal)
 	defaultTo(&e.Autosave, 60*time.Second)
 	defaultTo(&e.JournalEvery, beat)
@@ -136,9 +186,13 @@ func (o *Options) withDefaults(beat time.Duration) (Options, error) {
 	defaultTo(&e.PollEvery, 250*time.Millisecond)
 	defaultTo(&e.CallTimeout, 10*time.Second)
 	defaultTo(&e.HookTimeout, 5*time.Second)
+	defaultTo(&e.ListenerTimeout, 5*time.Second)
+	defaultTo(&e.History, 64)
+	defaultTo(&e.HistoryBytes, 64<<10)
 	defaultTo(&e.SoftBytes, 1<<20)
 	defaultTo(&e.HardBytes, 4<<20)
 	defaultTo(&e.MaxWrites, 256)
+	e.versionDefaults()
 	return e, e.problems()
 }
 
@@ -159,6 +213,11 @@ func (o *Options) problems() error {
 	}
 	if o.Schema < 1 || o.Schema > math.MaxInt32 {
 		wrong("Schema", "1 to %d expected, got %d", math.MaxInt32, o.Schema)
+	} else {
+		o.versionProblems(wrong)
+	}
+	if o.Mode > Copy {
+		wrong("Mode", "Live, Memory or Copy expected, got %d", o.Mode)
 	}
 	if o.Policy > Fail {
 		wrong("Policy", "Steal, Wait or Fail expected, got %d", o.Policy)
@@ -172,6 +231,7 @@ func (o *Options) problems() error {
 		{"FallbackSave", o.FallbackSave},
 		{"CallTimeout", o.CallTimeout},
 		{"HookTimeout", o.HookTimeout},
+		{"ListenerTimeout", o.ListenerTimeout},
 	} {
 		if d.value <= 0 {
 			wrong(d.field, "more than 0 expected, got %v", d.value)

@@ -27,6 +27,11 @@ func readingOf(r store.Record) reading {
 
 func (r reading) missing() bool { return r.version == 0 }
 
+// absent tells that there is no profile: there never was one, or it was erased.
+func (r reading) absent() bool {
+	return r.missing() || r.problem == nil && !r.record.erased.IsZero()
+}
+
 // later tells that a later release wrote it in a form unknown here.
 func (r reading) later() bool { return errors.Is(r.problem, errLaterFormat) }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/internal/form"
 	"github.com/shoalworks/shoal/node"
 )
 
@@ -32,6 +33,9 @@ type record struct {
 
 	extras []member // envelope fields of a later release, byte by byte
 }
+
+// member is a member of a stored object in its encoded form.
+type member = form.Member
 
 // tenure is a session as the record names it.
 type tenure struct {
@@ -130,8 +134,8 @@ func containsMark(marks []mark, id string) bool {
 	return false
 }
 
-// stamp is a time as records keep it: UTC, whole milliseconds.
-func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+// stamp is a time as records keep it.
+func stamp(t time.Time) time.Time { return form.Stamp(t) }
 
 // Keys of the records in the store.
 

@@ -1,15 +1,13 @@
 package profile
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/internal/form"
 	"github.com/shoalworks/shoal/node"
 )
 
 // errLaterFormat tells that a later release has written the value.
-var errLaterFormat = errors.New("written by a later release")
+var errLaterFormat = form.ErrLater
 
 // envelopeRoom is more than a record's bytes beside its data, without extras and lists.
 const envelopeRoom = 512
@@ -18,159 +16,143 @@ const envelopeRoom = 512
 func (r record) encode() []byte {
 	room := r.data.Size() + envelopeRoom + 128*(len(r.marks)+len(r.handled))
 	for _, m := range r.extras {
-		room += len(m.name) + len(m.raw) + 4
+		room += len(m.Name) + len(m.Raw) + 4
 	}
-	w := openWriter(make([]byte, 0, room), r.extras)
+	w := form.NewWriter(make([]byte, 0, room), r.extras)
 	if r.ask != nil {
-		w.at("ask")
-		w.out = r.ask.append(w.out)
+		w.At("ask")
+		w.Out = r.ask.append(w.Out)
 	}
 	if len(r.marks) > 0 {
-		appendList(&w, "commits", r.marks, appendMark)
+		form.AppendList(&w, "commits", r.marks, appendMark)
 	}
-	w.time("created", r.created)
-	w.value("data", r.data)
-	w.count("epoch", r.epoch)
+	w.Time("created", r.created)
+	w.Value("data", r.data)
+	w.Count("epoch", r.epoch)
 	if !r.erased.IsZero() {
-		w.time("erased", r.erased)
+		w.Time("erased", r.erased)
 	}
-	w.count("format", recordFormat)
+	w.Count("format", recordFormat)
 	if len(r.handled) > 0 {
-		appendList(&w, "handled", r.handled, appendHandled)
+		form.AppendList(&w, "handled", r.handled, appendHandled)
 	}
-	w.count("revision", r.revision)
-	w.count("schema", uint64(r.schema))
-	w.at("session")
-	w.out = r.session.append(w.out)
+	w.Count("revision", r.revision)
+	w.Count("schema", uint64(r.schema))
+	w.At("session")
+	w.Out = r.session.append(w.Out)
 	if !r.tags.IsNull() {
-		w.value("tags", r.tags)
+		w.Value("tags", r.tags)
 	}
 	if r.tookFrom != nil {
-		w.at("tookFrom")
-		w.out = r.tookFrom.append(w.out)
+		w.At("tookFrom")
+		w.Out = r.tookFrom.append(w.Out)
 	}
-	w.time("updated", r.updated)
-	return w.close()
+	w.Time("updated", r.updated)
+	return w.Close()
 }
 
 func (t *tenure) append(dst []byte) []byte {
 	if t == nil {
 		return append(dst, "null"...)
 	}
-	w := openWriter(dst, t.extras)
-	w.flag("beating", t.beating)
-	w.text("node", t.node)
-	w.time("since", t.since)
-	w.text("token", t.token)
-	return w.close()
+	w := form.NewWriter(dst, t.extras)
+	w.Flag("beating", t.beating)
+	w.Text("node", t.node)
+	w.Time("since", t.since)
+	w.Text("token", t.token)
+	return w.Close()
 }
 
 func (a *asker) append(dst []byte) []byte {
-	w := openWriter(dst, a.extras)
-	w.text("for", a.target)
-	w.text("node", a.node)
-	w.text("token", a.token)
-	return w.close()
+	w := form.NewWriter(dst, a.extras)
+	w.Text("for", a.target)
+	w.Text("node", a.node)
+	w.Text("token", a.token)
+	return w.Close()
 }
 
 func appendMark(dst []byte, m mark) []byte {
-	w := openWriter(dst, m.extras)
+	w := form.NewWriter(dst, m.extras)
 	if m.digest != "" {
-		w.text("digest", m.digest)
+		w.Text("digest", m.digest)
 	}
-	w.text("id", m.id)
-	w.count("revision", m.revision)
-	return w.close()
+	w.Text("id", m.id)
+	w.Count("revision", m.revision)
+	return w.Close()
 }
 
 func appendHandled(dst []byte, h handled) []byte {
-	w := openWriter(dst, h.extras)
-	w.time("at", h.at)
-	w.text("id", h.id)
+	w := form.NewWriter(dst, h.extras)
+	w.Time("at", h.at)
+	w.Text("id", h.id)
 	if h.refused != "" {
-		w.text("refused", h.refused)
+		w.Text("refused", h.refused)
 	}
 	if h.revision != 0 {
-		w.count("revision", h.revision)
+		w.Count("revision", h.revision)
 	}
-	return w.close()
+	return w.Close()
 }
 
 func (t *takeover) append(dst []byte) []byte {
-	w := openWriter(dst, t.extras)
-	w.time("at", t.at)
-	w.count("epoch", t.epoch)
-	w.text("evidence", string(t.evidence))
-	w.text("node", t.node)
-	w.text("token", t.token)
-	return w.close()
-}
-
-// checkFormat takes the format of a stored value: errLaterFormat for a later one, another
-// error for what is no format at all.
-func (f *form) checkFormat(known uint64) {
-	if f.err != nil {
-		return
-	}
-	format := f.count("format")
-	switch {
-	case f.err != nil:
-	case format == 0:
-		f.fail("format", "a number of at least 1 expected")
-	case format > known:
-		f.err = fmt.Errorf("format %d, this release knows %d: %w", format, known, errLaterFormat)
-	}
+	w := form.NewWriter(dst, t.extras)
+	w.Time("at", t.at)
+	w.Count("epoch", t.epoch)
+	w.Text("evidence", string(t.evidence))
+	w.Text("node", t.node)
+	w.Text("token", t.token)
+	return w.Close()
 }
 
 // decodeRecord reads the stored form. It is strict about what this release knows and keeps
 // the rest byte by byte. An error that is not errLaterFormat means a foreign value.
 func decodeRecord(text []byte) (record, error) {
-	f := openForm(text)
-	f.checkFormat(recordFormat)
-	if f.err != nil {
-		return record{}, f.err
+	f := form.Open(text)
+	f.CheckFormat(recordFormat)
+	if f.Err() != nil {
+		return record{}, f.Err()
 	}
 	for _, name := range [...]string{"data", "epoch", "revision", "session"} {
-		if !f.has(name) {
-			f.fail(name, "is missing")
+		if !f.Has(name) {
+			f.Fail(name, "is missing")
 		}
 	}
 	r := record{
-		data: f.value("data"), revision: f.count("revision"), schema: f.small("schema"),
-		created: f.time("created"), updated: f.time("updated"), epoch: f.count("epoch"),
-		tags: f.value("tags"), erased: f.time("erased"),
+		data: f.Value("data"), revision: f.Count("revision"), schema: f.Small("schema"),
+		created: f.Time("created"), updated: f.Time("updated"), epoch: f.Count("epoch"),
+		tags: f.Value("tags"), erased: f.Time("erased"),
 	}
-	f.object("session", func(g *form) {
-		r.session = &tenure{token: g.word("token"), node: g.word("node"), since: g.time("since"), beating: g.flag("beating"), extras: g.rest()}
+	f.Object("session", func(g *form.Reader) {
+		r.session = &tenure{token: g.Word("token"), node: g.Word("node"), since: g.Time("since"), beating: g.Flag("beating"), extras: g.Rest()}
 	})
-	f.object("ask", func(g *form) {
-		r.ask = &asker{token: g.word("token"), node: g.word("node"), target: g.word("for"), extras: g.rest()}
+	f.Object("ask", func(g *form.Reader) {
+		r.ask = &asker{token: g.Word("token"), node: g.Word("node"), target: g.Word("for"), extras: g.Rest()}
 	})
-	f.object("tookFrom", func(g *form) {
+	f.Object("tookFrom", func(g *form.Reader) {
 		r.tookFrom = &takeover{
-			token: g.word("token"), node: g.word("node"), evidence: node.Evidence(g.word("evidence")),
-			epoch: g.count("epoch"), at: g.time("at"), extras: g.rest(),
+			token: g.Word("token"), node: g.Word("node"), evidence: node.Evidence(g.Word("evidence")),
+			epoch: g.Count("epoch"), at: g.Time("at"), extras: g.Rest(),
 		}
 	})
-	f.list("handled", func(g *form) {
-		r.handled = append(r.handled, handled{id: g.word("id"), at: g.time("at"), revision: g.count("revision"), refused: g.text("refused"), extras: g.rest()})
+	f.List("handled", func(g *form.Reader) {
+		r.handled = append(r.handled, handled{id: g.Word("id"), at: g.Time("at"), revision: g.Count("revision"), refused: g.Text("refused"), extras: g.Rest()})
 	})
-	r.marks = f.marks("commits")
+	r.marks = readMarks(f, "commits")
 	if r.tags.Kind() != doc.KindNull && r.tags.Kind() != doc.KindObject {
-		f.fail("tags", "an object expected")
+		f.Fail("tags", "an object expected")
 	}
-	if f.err != nil {
-		return record{}, f.err
+	if f.Err() != nil {
+		return record{}, f.Err()
 	}
-	r.extras = f.rest()
+	r.extras = f.Rest()
 	return r, nil
 }
 
-// marks reads a list of commit ids.
-func (f *form) marks(name string) []mark {
+// readMarks reads a list of commit ids.
+func readMarks(f *form.Reader, name string) []mark {
 	var out []mark
-	f.list(name, func(g *form) {
-		out = append(out, mark{id: g.word("id"), revision: g.count("revision"), digest: g.text("digest"), extras: g.rest()})
+	f.List(name, func(g *form.Reader) {
+		out = append(out, mark{id: g.Word("id"), revision: g.Count("revision"), digest: g.Text("digest"), extras: g.Rest()})
 	})
 	return out
 }

@@ -22,7 +22,7 @@ type claimant struct {
 	mine    []string // all tokens of the load
 	node    string
 	beating bool      // the node's beats land
-	schema  int       // the newest form of data that the code understands
+	schema  int       // the newest form of data that the code understands; of a claim: that of fresh
 	fresh   doc.Value // the data of a new profile
 }
 

@@ -63,7 +63,7 @@ func TestClaimedRaisesTheEpochAndKeepsTheRest(t *testing.T) {
 	free := storedRecord("", "")
 	free.ask = &asker{token: "a", node: "b", target: "c"}
 	free.tookFrom = &takeover{token: "old", epoch: 1}
-	free.extras = []member{{"future", []byte("1e0")}}
+	free.extras = []member{{Name: "future", Raw: []byte("1e0")}}
 	got := claimed(free, ruleMe, ruleTime.Add(time.Hour))
 	if got.epoch != 4 || !got.holds("mine") || got.session.node != "here" || !got.session.beating {
 		t.Errorf("epoch %d, session %+v", got.epoch, got.session)

@@ -1,6 +1,10 @@
 package profile
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"time"
+)
 
 // This file holds the rules of what a profile remembers of its mail (PROTOCOL.md B5): pure,
 // without I/O, clock or chance.
@@ -32,4 +36,18 @@ func handledMail(list []handled, id string) (handled, bool) {
 		}
 	}
 	return handled{}, false
+}
+
+// errHandled tells that the mail was dealt with before.
+var errHandled = errors.New("profile: the mail was dealt with before")
+
+// mayHandle refuses mail that was dealt with before, and more than can be remembered.
+func mayHandle(list []handled, id string) error {
+	if _, ok := handledMail(list, id); ok {
+		return errHandled
+	}
+	if len(list) >= maxHandled {
+		return fmt.Errorf("%d mails within %v: %w", maxHandled, MailMemory, ErrBusy)
+	}
+	return nil
 }

@@ -120,7 +120,7 @@ func TestReadBackUnbindsWhenTheRecordHasMovedOn(t *testing.T) {
 
 func TestSavedAndRenewed(t *testing.T) {
 	r := storedRecord("mine", "here")
-	r.extras = []member{{"future", []byte("[]")}}
+	r.extras = []member{{Name: "future", Raw: []byte("[]")}}
 	snap := snapshot{data: doc.Int(1), revision: 9, schema: 4, marks: []mark{{id: "x", revision: 9}}, beating: false}
 	got := saved(r, snap, ruleTime)
 	if got.revision != 9 || got.schema != 4 || !got.data.Equal(doc.Int(1)) || got.session.beating || got.epoch != 3 || len(got.marks) != 1 || len(got.extras) != 1 {

@@ -162,6 +162,9 @@ func (s *Session) write(final bool) {
 			return
 		}
 		rec, a := d.rec, d.attempt
+		if !d.renewal {
+			rec = s.set.asStored(s.key, rec)
+		}
 		err = s.set.put(s.key, rec, d.cond, a.version, d.rows...)
 		step := s.settle(a, err)
 		if len(d.rows) > 0 && unstorable(err) { // it may be the claim that can never be stored
@@ -190,9 +193,10 @@ func (s *Session) write(final bool) {
 // composed is one save before it is sent.
 type composed struct {
 	attempt
-	rec  record
-	cond store.Version
-	rows []store.Write // of a claim
+	rec     record // with live data, unless it is a renewal
+	renewal bool   // it keeps what is stored
+	cond    store.Version
+	rows    []store.Write // of a claim
 }
 
 // compose takes the snapshot and makes the next record of it. ok is false when there is
@@ -209,7 +213,7 @@ func (s *Session) compose(final bool) (d composed, ok bool) {
 	rec, a := saved(s.mu.rec, snap, now), attempt{version: version, revision: snap.revision, final: final}
 	a.opened = s.mu.journal.hold.opened()
 	rows := s.rowsLocked()
-	if s.mu.rec.revision > snap.revision || s.keepsStoredLocked() {
+	if d.renewal = s.mu.rec.revision > snap.revision || s.keepsStoredLocked(); d.renewal {
 		rec, a.revision, rows = renewed(s.mu.rec, snap, now), s.mu.rec.revision, nil
 	} else {
 		s.mu.journal.tracks.cut(snap.data, snap.revision)
@@ -225,7 +229,7 @@ func (s *Session) compose(final bool) (d composed, ok bool) {
 	if w.flying != nil {
 		w.flying.taken, w.flying.revision = true, snap.revision
 	}
-	return composed{attempt: a, rec: rec, cond: s.mu.hold.version, rows: rows}, true
+	return composed{attempt: a, rec: rec, renewal: d.renewal, cond: s.mu.hold.version, rows: rows}, true
 }
 
 // settle takes in the answer to a write.

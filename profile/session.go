@@ -37,8 +37,9 @@ type Session struct {
 		left     bool  // by Close
 
 		// What is stored. rec is the record at hold.version; the next write is made of it.
-		rec  record
-		hold hold
+		rec   record
+		hold  hold
+		shown shown // what rec holds, in the live form
 
 		write   writing
 		journal journaling
@@ -47,6 +48,7 @@ type Session struct {
 		leaving *leaving
 		trade   *party // frozen for a trade; nil: not
 		publish publishing
+		history history
 	}
 }
 
@@ -129,12 +131,8 @@ func (s *Session) Revision() uint64 {
 }
 
 // Stored is what the last acknowledged save stored, and its revision: what is certain to be
-// in the next load, wherever.
-func (s *Session) Stored() (doc.Value, uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.mu.rec.data, s.mu.rec.revision
-}
+// in the next load, wherever. It is in the form of Schema, whatever form the store has it in.
+func (s *Session) Stored() (doc.Value, uint64) { return s.stored() }
 
 // Done is closed when the session has ended; Reason then tells why.
 func (s *Session) Done() <-chan struct{} { return s.done }
@@ -205,12 +203,14 @@ func (s *Session) endWith(why Reason, last func()) {
 		}
 	}
 	s.mu.write.waiting, s.mu.write.flying = nil, nil
+	s.endCutsLocked(err)
 	s.answerSyncsLocked()
 	s.refuseSyncsLocked(err)
 	if why == Lost {
 		s.tidyLocked(false)
 	}
 	s.mu.write.passage.end()
+	s.unfollowLocked(err)
 	s.mu.Unlock()
 
 	s.set.forget(s, why)

@@ -35,7 +35,10 @@ type Set struct {
 	reaping   reaping
 	outage    outage
 	hooks     hooks
+	receipts  turns
 	stats     counters
+	pipes     pipelines
+	reporting reporting
 	began     time.Time
 	open      atomic.Int64              // sessions
 	back      atomic.Pointer[time.Time] // since when the node's beats land again; nil: they do not, or always have
@@ -82,21 +85,26 @@ func New(n *node.Node, setName string, opts *Options) (*Set, error) {
 		began: n.Clock().Now(),
 		life:  func() context.Context { return life }, halt: halt,
 	}
+	s.enterMode()
+	if s.pipes, err = newPipelines(s); err != nil {
+		halt()
+		return nil, err
+	}
 	s.mu.slots = make(map[string]*slot)
 	s.mu.tokens = make(map[string]*slot)
 	s.mu.disowned = make(map[string]*orphan)
 	s.crew = newCrew(o.MaxWrites, s.clk, s.tasks.start)
 	s.plan.kick = make(chan struct{}, 1)
-	s.journaler.every, s.journaler.clk, s.journaler.wake = o.JournalEvery, s.clk, s.plan.wake
+	s.journaler.every, s.journaler.clk, s.journaler.wake = s.opts.JournalEvery, s.clk, s.plan.wake
 	s.closing.ended = make(chan struct{})
-	if s.unhandle, err = n.Serve(setName, s.receive); err != nil {
+	if s.unhandle, err = s.serve(); err != nil {
 		halt()
 		return nil, fmt.Errorf("profile: %w", err)
 	}
 	n.CountPlayers(func() int { return int(s.open.Load()) })
 	go s.loop() // ends with life
 	n.OnClose(node.StageSessions, "profiles/"+setName, s.closeWithNode)
-	s.log.InfoContext(life, "profiles open", "schema", o.Schema, "policy", o.Policy.String(), "autosave", o.Autosave, "loadTimeout", o.LoadTimeout,
+	s.log.InfoContext(life, "profiles open", "mode", o.Mode.String(), "schema", o.Schema, "writeVersion", o.WriteVersion, "policy", o.Policy.String(), "autosave", o.Autosave, "loadTimeout", o.LoadTimeout,
 		"stealAfter", o.StealAfter, "fallbackSave", o.FallbackSave, "softBytes", o.SoftBytes, "hardBytes", o.HardBytes, "maxWrites", o.MaxWrites)
 	return s, nil
 }

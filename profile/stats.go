@@ -29,6 +29,7 @@ type Stats struct {
 	Conflicts    uint64        // writes that found another version
 	Unknowns     uint64        // writes whose answer was lost
 	OverSoft     uint64        // transactions that brought data over SoftBytes
+	Reports      uint64        // complaints of reporting guards about accepted transactions
 	OverHard     uint64        // saves that kept what was stored, because data was over HardBytes
 	Appends      uint64        // journals written
 	AppendErrors uint64        // journals that were refused or stayed unknown
@@ -40,17 +41,27 @@ type Stats struct {
 	Asks         uint64        // asks left for other nodes
 	Freed        uint64        // records freed that named a token without a session
 	Quarantine   uint64        // values copied to quarantine
-	Panics       uint64        // of hooks, listeners and validators
+	Panics       uint64        // of hooks, listeners, validators, guards, reactions and derived fields
 	Stuck        uint64        // hooks that did not return in time
+	Migrated     uint64        // sessions opened whose data was of an older form than is written
+	Unlowered    uint64        // saves in the newest form, because data would not have survived WriteVersion
+	Slow         uint64        // calls of listeners that took longer than ListenerTimeout
+	Watches      int           // open now
+	Resyncs      uint64        // watches whose reader was too slow, so that it got a new snapshot
 }
 
 // counters are the counting half of Stats.
 type counters struct {
-	loads, created, granted, takeovers, recovered, loadErrors, outbid  atomic.Uint64
-	released, handedOver, lost, left                                   atomic.Uint64
-	commits, refused, saves, renewals, saveErrors, conflicts, unknowns atomic.Uint64
-	appends, appendErrors, journalOver, sealed, reaped                 atomic.Uint64
-	overSoft, overHard, asks, freed, quarantine, panics, stuck         atomic.Uint64
+	loads, created, granted, takeovers, recovered, loadErrors, outbid   atomic.Uint64
+	released, handedOver, lost, left                                    atomic.Uint64
+	commits, refused, saves, renewals, saveErrors, conflicts, unknowns  atomic.Uint64
+	appends, appendErrors, journalOver, sealed, reaped                  atomic.Uint64
+	overSoft, overHard, reports, asks, freed, quarantine, panics, stuck atomic.Uint64
+
+	migrated, unlowered atomic.Uint64
+
+	slow, resyncs atomic.Uint64
+	watches       atomic.Int64
 }
 
 // Stats is the present count. The numbers are read one after the other.
@@ -65,8 +76,10 @@ func (s *Set) Stats() Stats {
 		Conflicts: c.conflicts.Load(), Unknowns: c.unknowns.Load(), OverSoft: c.overSoft.Load(),
 		Appends: c.appends.Load(), AppendErrors: c.appendErrors.Load(), JournalOver: c.journalOver.Load(),
 		Sealed: c.sealed.Load(), Reaped: c.reaped.Load(),
-		OverHard: c.overHard.Load(), Asks: c.asks.Load(), Freed: c.freed.Load(),
+		OverHard: c.overHard.Load(), Reports: c.reports.Load(), Asks: c.asks.Load(), Freed: c.freed.Load(),
 		Quarantine: c.quarantine.Load(), Panics: c.panics.Load(), Stuck: c.stuck.Load(),
+		Migrated: c.migrated.Load(), Unlowered: c.unlowered.Load(),
+		Slow: c.slow.Load(), Watches: int(c.watches.Load()), Resyncs: c.resyncs.Load(),
 	}
 	s.mu.Lock()
 	for _, sl := range s.mu.slots {

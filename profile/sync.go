@@ -50,12 +50,13 @@ func (s *Session) Sync(ctx context.Context) error {
 // take it back to what is stored.
 func (s *Session) Synced() (doc.Value, uint64) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	j := &s.mu.journal
 	if j.safeRev > s.mu.rec.revision && j.safeRev <= j.hold.rev && j.hold.state == journalOpen {
+		defer s.mu.Unlock()
 		return j.safe, j.safeRev
 	}
-	return s.mu.rec.data, s.mu.rec.revision
+	s.mu.Unlock()
+	return s.stored()
 }
 
 func (s *Session) syncedLocked(revision uint64) bool {

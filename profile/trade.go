@@ -62,8 +62,8 @@ func (e *PartyError) Unwrap() error { return e.Err }
 // hand-over. Another trade of one of them waits for its turn, until ctx ends.
 //
 // An ErrUnknown means that the trade may be stored, or may still be: the parties stay frozen
-// until that is known, without the caller. Every other error means that nothing was changed:
-// a *PartyError with what Transact would say, ErrBusy for a party that is about to leave,
+// until that is known, without the caller; ask again with the same id. Every other error means
+// that this call has changed nothing: a *PartyError with what Transact would say, ErrBusy for a party that is about to leave,
 // ErrLost for one that another node has taken, or the error of the store. A known Source.ID
 // answers Repeated; with other content it is an ErrRepeated.
 func Trade(ctx context.Context, src Source, parties ...Party) (Traded, error) {

@@ -39,9 +39,9 @@ func (t *trade) freeze(ctx context.Context) (known *Traded, err error) {
 			return o.known, o.err
 		case o.other != nil:
 			select {
-			case <-o.other:
+			case <-o.other.over:
 			case <-ctx.Done():
-				return nil, fmt.Errorf("%w: another trade is under way: %v", ErrBusy, context.Cause(ctx)) //nolint:errorlint // nothing was sent
+				return nil, t.behind(o.other, context.Cause(ctx))
 			}
 		case o.unsettled != nil:
 			if settles++; settles > maxSettles {
@@ -56,24 +56,32 @@ func (t *trade) freeze(ctx context.Context) (known *Traded, err error) {
 	}
 }
 
+// behind is the error of a trade whose turn has not come. Behind itself it may be stored.
+func (t *trade) behind(other *trade, because error) error {
+	if other.src.ID == t.src.ID {
+		return fmt.Errorf("it is under way: %w: %w", because, store.ErrUnknown)
+	}
+	return fmt.Errorf("%w: another trade is under way: %v", ErrBusy, because) //nolint:errorlint // nothing was sent
+}
+
 // obstacle is what keeps a trade from beginning; the zero one is none.
 type obstacle struct {
 	err       error
 	known     *Traded
-	other     chan struct{} // closed when another trade is over
-	unsettled *party        // has claims that are not stored
+	other     *trade // is under way
+	unsettled *party // has claims that are not stored
 }
 
 func (t *trade) tryFreeze() obstacle {
 	t.lock()
 	defer t.unlock()
-	for _, p := range t.order {
-		if other := p.session.mu.trade; other != nil {
-			return obstacle{other: other.trade.over}
-		}
-	}
 	if known, err := t.knownLocked(); known != nil || err != nil {
 		return obstacle{known: known, err: err}
+	}
+	for _, p := range t.order {
+		if other := p.session.mu.trade; other != nil {
+			return obstacle{other: other.trade}
+		}
 	}
 	for _, p := range t.parties {
 		if err := p.session.mayTradeLocked(); err != nil {

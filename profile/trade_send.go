@@ -75,6 +75,7 @@ func (t *trade) compose() (store.Tx, error) {
 	}
 	tx := make(store.Tx, 0, len(t.parties))
 	for _, p := range t.parties {
+		p.rec = p.session.set.asStored(p.session.key, p.rec)
 		tx = append(tx, p.session.set.putTx(p.session.key, p.rec, p.hold.version, p.attempt.version)...)
 	}
 	return tx, nil

@@ -14,8 +14,9 @@ import (
 // store. What it returns is durable once Sync, Save or an autosave has acknowledged its
 // revision. Operations that change nothing make no commit, unless the source has an ID.
 //
-// It refuses with the error of doc.Apply, ErrTooLarge, ErrSchema, ErrRepeated, ErrBusy or
-// ErrEnded (ErrLost); then nothing was applied.
+// It refuses with a [RefusedError], which has every complaint with its path and is what they
+// are (an error of package doc, ErrTooLarge, ErrSchema, ErrPolicy and so on), or with
+// ErrRepeated, ErrBusy or ErrEnded (ErrLost); then nothing was applied.
 func (s *Session) Transact(src Source, ops ...doc.Op) (Commit, error) {
 	digest := ""
 	if src.ID != "" {
@@ -57,6 +58,7 @@ func (s *Session) transact(p proposal) (Commit, error) {
 	if err != nil {
 		return s.refused(err)
 	}
+	s.report(c)
 	s.deliver()
 	return c, nil
 }
@@ -83,29 +85,7 @@ func (s *Session) propose(p proposal) (Commit, error) {
 	if len(st.edits) == 0 && p.src.ID == "" && p.claim == nil {
 		return Commit{Revision: known.Revision, Source: p.src, Data: before}, nil
 	}
-	return s.commit(Commit{ID: p.src.ID, Time: s.set.node.Now(), Source: p.src, Edits: st.edits, Data: st.after}, p)
-}
-
-// staged is what a transaction would make of the data.
-type staged struct {
-	after doc.Value
-	edits []doc.Edit // from the data before to the data after
-}
-
-// stage runs a transaction on data, in memory and without a session: all or nothing.
-func (s *Set) stage(before doc.Value, _ Source, ops []doc.Op) (staged, error) {
-	after, err := doc.Apply(before, ops...)
-	if err != nil {
-		return staged{}, err
-	}
-	st := staged{after: after, edits: doc.Diff(before, after)}
-	if len(st.edits) == 0 {
-		return st, nil
-	}
-	if err := overHard(before, after, s.opts.HardBytes); err != nil {
-		return staged{}, err
-	}
-	return st, s.validate(after)
+	return s.commit(Commit{ID: p.src.ID, Time: s.set.node.Now(), Source: p.src, Edits: st.edits, Data: st.after, Reports: st.reports}, p)
 }
 
 // admit lets a transaction in, or answers it from the ids that are remembered.
@@ -146,7 +126,7 @@ func (s *Session) openLocked() error {
 	case s.mu.trade != nil:
 		return fmt.Errorf("a trade is under way: %w", ErrBusy)
 	case len(s.mu.publish.queue) >= maxUnpublished:
-		return fmt.Errorf("%d commits wait for a listener: %w", maxUnpublished, ErrBusy)
+		return fmt.Errorf("%d commits wait for the listener %s: %w", maxUnpublished, s.currentListenerLocked(), ErrBusy)
 	}
 	return nil
 }
@@ -169,15 +149,15 @@ func (s *Session) commit(c Commit, p proposal) (Commit, error) {
 		c.ID = commitID(s.epoch, c.Revision)
 	}
 	if p.claim != nil {
+		c.Claim = p.claim.label()
 		s.cutLocked(p.claim, c)
 	}
+	kept := s.rememberLocked(s.mu.data, c)
 	s.mu.data, s.mu.revision = c.Data, c.Revision
 	if named {
 		s.mu.marks = record{marks: s.mu.marks}.withMarks(mark{id: c.ID, revision: c.Revision, digest: p.digest})
 	}
-	if len(s.mu.publish.listeners) > 0 {
-		s.mu.publish.queue = append(s.mu.publish.queue, c)
-	}
+	s.publishLocked(kept)
 	s.set.stats.commits.Add(1)
 	s.noteSizeLocked()
 	s.dirtiedLocked()
@@ -187,13 +167,12 @@ func (s *Session) commit(c Commit, p proposal) (Commit, error) {
 	return c, nil
 }
 
-// noteSizeLocked counts and logs when the data grows over the soft budget.
+// noteSizeLocked counts when the data comes to be over the soft budget.
 func (s *Session) noteSizeLocked() {
 	soft, size := s.set.opts.SoftBytes, s.mu.data.Size()
 	over := soft > 0 && size > soft
 	if over && !s.mu.overSoft {
 		s.set.stats.overSoft.Add(1)
-		s.set.log.WarnContext(s.set.life(), "profile is large", "key", s.key, "bytes", size, "soft", soft, "hard", s.set.opts.HardBytes)
 	}
 	s.mu.overSoft = over
 }

@@ -15,7 +15,7 @@ import (
 // has in memory. It holds no lock, and changes nothing.
 type View struct {
 	Key      string
-	Data     doc.Value
+	Data     doc.Value // in the form of Schema: see Migrate
 	Revision uint64
 	Schema   int
 	Created  time.Time
@@ -63,7 +63,7 @@ func (s *Set) Read(ctx context.Context, key string) (View, error) {
 
 func viewOf(key string, r reading) (View, error) {
 	switch {
-	case r.missing(), r.problem == nil && !r.record.erased.IsZero():
+	case r.absent():
 		return View{}, ErrNoProfile
 	case r.later():
 		return View{}, fmt.Errorf("%w: %w", ErrNewerSchema, r.problem)

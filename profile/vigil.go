@@ -171,7 +171,7 @@ func (v *vigil) ask(ctx context.Context) {
 	v.asking.start(s, func() asked {
 		call, cancel := s.afterwards(ctx) // the load's end must not make it unknown at once
 		defer cancel()
-		version, err := s.node.LeaveNote(call, v.holder, v.noteFor())
+		version, err := s.leaveNote(call, v.holder, v.noteFor())
 		return asked{version, err}
 	})
 }

@@ -44,6 +44,8 @@ func classes() []class {
 		documentClasses(),
 		boardClasses(),
 		storeClasses(),
+		// Behind what its complaints are.
+		[]class{{profile.ErrRefused, badData}},
 	)
 }
 
@@ -65,6 +67,12 @@ func profileClasses() []class {
 		{profile.ErrRepeated, repeatedID},
 		{profile.ErrNoProfile, noProfile},
 		{profile.ErrSchema, badData},
+		{profile.ErrDerived, refusedOp},
+		{profile.ErrCompute, badData},
+		{profile.ErrReaction, badData},
+		{profile.ErrUnsettled, badData},
+		{profile.ErrPolicy, closedToSource},
+		{profile.ErrGuard, badData},
 	}
 }
 
@@ -183,6 +191,7 @@ func (t table) sort(err error) *failure {
 		word  *name.Error
 		arg   *store.InvalidError
 		op    *doc.OpError
+		all   *profile.RefusedError
 		score *board.RefusedError
 		size  *profile.SizeError
 		rpc   *connect.Error
@@ -200,6 +209,8 @@ func (t table) sort(err error) *failure {
 		return &failure{reason: badField, field: word.Field, problem: word.Problem}
 	case errors.As(err, &score):
 		return &failure{reason: t.classify(err), field: score.Field, problem: score.Problem}
+	case errors.As(err, &all) && len(all.Violations) > 0 && (len(all.Violations) > 1 || all.Violations[0].Guard != ""):
+		return t.refusal(all)
 	case errors.As(err, &size):
 		return &failure{reason: dataTooLarge, path: size.Path.String(), problem: err.Error()}
 	case errors.As(err, &op):
@@ -215,6 +226,21 @@ func (t table) sort(err error) *failure {
 		return &failure{reason: internal, problem: "the daemon failed"}
 	}
 	return &failure{reason: r, problem: err.Error()}
+}
+
+// refusal is that of a transaction: its reason, field and path are the first complaint's, and
+// it tells all of them. That of a single operation that does not fit is the operation's own.
+func (t table) refusal(all *profile.RefusedError) *failure {
+	first := all.Violations[0]
+	f := &failure{path: first.Path.String(), problem: all.Error()}
+	op := (*doc.OpError)(nil)
+	if first.Guard == "" && errors.As(first.Err, &op) {
+		f.field = indexed("ops", op.Index)
+		f.reason = t.classify(op.Err)
+		return f
+	}
+	f.reason = t.classify(first.Err)
+	return f
 }
 
 func (t table) classify(err error) reason {

@@ -78,7 +78,8 @@ func saveRows() []row[setNumbers] {
 		counter("shoal_profile_save_failures_total", "Saves that were refused by the store, or whose outcome stayed unknown. Each is tried again.", func(s setNumbers) uint64 { return s.SaveErrors }),
 		counter("shoal_profile_write_conflicts_total", "Writes of records that found another version than the one they expected.", func(s setNumbers) uint64 { return s.Conflicts }),
 		counter("shoal_profile_write_unknowns_total", "Writes of records whose answer was lost; a read decides what became of them.", func(s setNumbers) uint64 { return s.Unknowns }),
-		counter("shoal_profile_over_soft_limit_total", "Transactions that brought a profile over the size from which a warning is logged (SoftBytes).", func(s setNumbers) uint64 { return s.OverSoft }),
+		counter("shoal_profile_reports_total", "Complaints of reporting guards about transactions that were accepted.", func(s setNumbers) uint64 { return s.Reports }),
+		counter("shoal_profile_over_soft_limit_total", "Transactions that brought a profile over the size from which growing is reported (SoftBytes).", func(s setNumbers) uint64 { return s.OverSoft }),
 		counter("shoal_profile_over_hard_limit_total", "Saves that kept what was stored, because the profile was over its largest size (HardBytes).", func(s setNumbers) uint64 { return s.OverHard }),
 	}
 }
@@ -97,7 +98,9 @@ func careRows() []row[setNumbers] {
 	return []row[setNumbers]{
 		counter("shoal_profile_freed_total", "Records that named a token without a session and were freed.", func(s setNumbers) uint64 { return s.Freed }),
 		counter("shoal_profile_quarantined_total", "Stored values that were no profile, or no journal that fits, and were copied to quarantine.", func(s setNumbers) uint64 { return s.Quarantine }),
-		counter("shoal_profile_panics_total", "Panics of the game's hooks, listeners and validators.", func(s setNumbers) uint64 { return s.Panics }),
+		counter("shoal_profile_panics_total", "Panics of the game's own functions: hooks, listeners, validators, guards, reactions and derived fields.", func(s setNumbers) uint64 { return s.Panics }),
 		counter("shoal_profile_stuck_hooks_total", "Hooks of the game that did not return in time.", func(s setNumbers) uint64 { return s.Stuck }),
+		counter("shoal_profile_migrated_total", "Sessions opened whose data was of an older form than is written.", func(s setNumbers) uint64 { return s.Migrated }),
+		counter("shoal_profile_unlowered_total", "Saves in the newest form of data, because it would not have survived the older one that is to be written.", func(s setNumbers) uint64 { return s.Unlowered }),
 	}
 }

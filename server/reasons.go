@@ -37,6 +37,7 @@ const (
 	newer           reason = "newer_data"
 	migration       reason = "migration_failed"
 	badData         reason = "invalid_data"
+	closedToSource  reason = "closed_to_source"
 	dataTooLarge    reason = "data_too_large"
 	repeatedID      reason = "id_reused"
 	unknownEvent    reason = "unknown_event"
@@ -93,6 +94,7 @@ func rulings() []ruling {
 		{refusedOp, connect.CodeFailedPrecondition, 0, notDone, "look at the document: the operation does not fit it"},
 		{mismatch, connect.CodeAborted, 0, notDone, "read the document and decide anew"},
 		{badData, connect.CodeFailedPrecondition, 0, notDone, "the game's own rules refuse the document that would result"},
+		{closedToSource, connect.CodePermissionDenied, 0, notDone, "only other kinds of sources may change this place; the message names them"},
 		{dataTooLarge, connect.CodeFailedPrecondition, 0, notDone, "make the document smaller; what is stored stays as it is"},
 		{repeatedID, connect.CodeAlreadyExists, 0, notDone, "give each request an id of its own"},
 		{alreadyOpen, connect.CodeAlreadyExists, 0, notDone, "go on with Get and Transact, or Release it first"},

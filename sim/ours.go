@@ -45,7 +45,7 @@ func (o Ours) Start(ctx context.Context, p *Process, name string, s Settings) (H
 		return nil, err
 	}
 	set, err := profile.New(n, setName, &profile.Options{
-		Template: template(), Schema: s.Schema, Autosave: s.Save, LoadTimeout: s.LoadTimeout,
+		Template: template(), Schema: s.Schema, Migrations: migrations(s.Schema), Autosave: s.Save, LoadTimeout: s.LoadTimeout,
 		StealAfter: s.StealAfter, FallbackSave: s.FallbackSave, HardBytes: s.HardBytes, JournalEvery: s.JournalEvery,
 		JournalBytes: s.JournalBytes,
 	})
@@ -53,6 +53,14 @@ func (o Ours) Start(ctx context.Context, p *Process, name string, s Settings) (H
 		return nil, err
 	}
 	return &ourHost{node: n, set: set}, nil
+}
+
+// migrations are those of a release whose newer forms only have more members.
+func migrations(schema int) (out []profile.Migration) {
+	for to := 2; to <= schema; to++ {
+		out = append(out, profile.Migration{To: to})
+	}
+	return out
 }
 
 type ourHost struct {

@@ -47,6 +47,7 @@ type config struct {
 type setConfig struct {
 	Template doc.Value `json:"template"`
 	Schema   int       `json:"schema"`
+	Oldest   int       `json:"oldestSchema"`
 	Policy   string    `json:"policy"`
 	Autosave span      `json:"autosave"`
 
@@ -220,14 +221,37 @@ func (c *config) setOptions() (map[string]*profile.Options, error) {
 		if !ok {
 			errs = append(errs, fmt.Errorf("sets.%s.policy: steal, wait or fail expected, got %q", name, s.Policy))
 		}
+		migrations, err := s.migrations()
+		if err != nil {
+			errs = append(errs, fmt.Errorf("sets.%s.oldestSchema: %w", name, err))
+		}
 		out[name] = &profile.Options{
-			Template: s.Template, Schema: s.Schema, Policy: policy,
+			Template: s.Template, Schema: s.Schema, Migrations: migrations, Policy: policy,
 			Autosave: time.Duration(s.Autosave), HardBytes: s.HardBytes,
 			JournalEvery: time.Duration(s.JournalEvery), JournalBytes: s.JournalBytes,
 			WriteBytesPerMinute: s.WriteBytesPerMinute, ReapEvery: time.Duration(s.ReapEvery),
 		}
 	}
 	return out, errors.Join(errs...)
+}
+
+// maxOlder is how many versions before the newest a daemon takes.
+const maxOlder = 1000
+
+// migrations take the data of older forms as it is, from the oldest one on: a daemon has no
+// code of the game's. The template adds what is missing.
+func (s setConfig) migrations() (out []profile.Migration, err error) {
+	newest := max(s.Schema, 1)
+	switch {
+	case s.Oldest == 0:
+		return nil, nil
+	case s.Oldest < 0, s.Oldest > newest, newest-s.Oldest > maxOlder:
+		return nil, fmt.Errorf("%d to schema (%d) expected, got %d", max(1, newest-maxOlder), newest, s.Oldest)
+	}
+	for to := s.Oldest + 1; to <= newest; to++ {
+		out = append(out, profile.Migration{To: to, Note: "as it is"})
+	}
+	return out, nil
 }
 
 // boardConfigs are the boards, or everything that is wrong with them.

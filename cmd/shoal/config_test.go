@@ -4,10 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
 	main "github.com/shoalworks/shoal/cmd/shoal"
+	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/season"
@@ -93,6 +95,27 @@ func TestBigIntegersOfATemplateAreExact(t *testing.T) {
 	_, _, opts, err := main.Options(file(t, "sets: {players: {template: {n: 9007199254740993}}}\n"), nil, nil)
 	if err != nil || string(opts.Sets["players"].Template.Encode()) != `{"n":9007199254740993}` {
 		t.Fatalf("%+v %v", opts, err)
+	}
+}
+
+// A daemon has no migrations of its own: it takes older data as it is, where it is told to.
+func TestOldestSchema(t *testing.T) {
+	for text, oldest := range map[string]int{"schema: 3": 3, "schema: 3, oldestSchema: 3": 3, "schema: 3, oldestSchema: 1": 1, "oldestSchema: 1": 1} {
+		_, _, opts, err := main.Options(file(t, "sets: {players: {template: {gems: 5}, "+text+"}}\n"), nil, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		for from := 1; from <= 3; from++ {
+			got, err := profile.Migrate(doc.Must(map[string]any{"coins": 7}), from, opts.Sets["players"])
+			if fine := from >= oldest && from <= max(1, opts.Sets["players"].Schema); fine != (err == nil) || fine && got.String() != `{"coins":7,"gems":5}` {
+				t.Errorf("%s: data of %d: %v %v", text, from, got, err)
+			}
+		}
+	}
+	for _, text := range []string{"schema: 2, oldestSchema: 3", "oldestSchema: -1", "schema: 2000, oldestSchema: 1"} {
+		if _, _, _, err := main.Options(file(t, "sets: {players: {"+text+"}}\n"), nil, nil); err == nil || !strings.Contains(err.Error(), "sets.players.oldestSchema") {
+			t.Errorf("%s: %v", text, err)
+		}
 	}
 }
 

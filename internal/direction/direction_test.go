@@ -20,13 +20,21 @@ var allowed = map[string][]string{
 	"clock":              {},
 	"internal/name":      {},
 	"internal/direction": {},
+	"internal/form":      {"doc"},
 	"store":              {},
 	"store/storetest":    {"store", "clock"},
 	"store/memstore":     {"store", "clock"},
 	"store/faultstore":   {"store", "clock"},
+	"store/overlay":      {"store", "clock"},
 	"store/sqlitestore":  {"store", "clock"},
 	"node":               {"store", "clock", "internal/name"},
-	"profile":            {"node", "store", "clock", "doc", "internal/name"},
+	"pipeline":           {"doc"},
+	"profile":            parts,
+	"shared":             {"node", "store", "clock", "doc", "internal/name", "internal/form"},
+	"internal/field":     {},
+	"schema":             {"doc", "internal/field"},
+	"exchange":           {"doc", "internal/form"},
+	"codec":              {"doc", "internal/field"},
 	"board":              {"node", "store", "clock", "internal/name"},
 	"season":             {"node", "store", "clock", "doc", "internal/name"},
 	"":                   domain,
@@ -42,10 +50,17 @@ var allowed = map[string][]string{
 	"internal/mutants/cmd": {"internal/mutants", "clock"},
 }
 
+// parts is what profiles are made of.
+var parts = []string{
+	"node", "store", "store/overlay", "clock", "doc", "internal/name", "internal/form", "internal/field",
+	"pipeline", "schema", "codec", "exchange",
+}
+
 // domain is what the facade wires together.
 var domain = []string{
-	"doc", "clock", "internal/name", "store", "store/memstore", "store/sqlitestore",
-	"node", "profile", "board", "season",
+	"doc", "schema", "codec", "exchange", "clock", "internal/name", "internal/form", "internal/field",
+	"store", "store/memstore", "store/sqlitestore", "store/overlay",
+	"node", "pipeline", "profile", "shared", "board", "season",
 }
 
 // everything marks the edge of the program, where wiring may reach all.
@@ -83,7 +98,7 @@ func TestDomainKnowsNoEngineAndNoTransport(t *testing.T) {
 	banned := []string{"database/sql", "net/http", "modernc.org/sqlite", "connectrpc.com/connect/v2", "google.golang.org/protobuf"}
 	for _, p := range list(t) {
 		switch strings.TrimPrefix(p.ImportPath, module+"/") {
-		case "doc", "store", "node", "profile", "board", "season":
+		case "doc", "store", "node", "profile", "shared", "board", "season":
 			for _, dep := range p.Deps {
 				if slices.Contains(banned, dep) {
 					t.Errorf("%s reaches %s: engines live in drivers, transports in server", p.ImportPath, dep)
