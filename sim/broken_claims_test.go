@@ -19,7 +19,7 @@ import (
 func sending(do func(ctx context.Context, r store.Records, tx store.Tx) (answer error, instead bool)) sim.Ours {
 	return sim.Ours{Parts: func(p store.Parts) store.Parts {
 		durable := p.Durable
-		p.Durable = decorated{Records: durable, commit: func(ctx context.Context, tx store.Tx) (error, bool) { return do(ctx, durable, tx) }}
+		p.Durable = &decorated{Records: durable, commit: func(ctx context.Context, tx store.Tx) (error, bool) { return do(ctx, durable, tx) }}
 		return p
 	}}
 }
@@ -169,10 +169,11 @@ func TestHastyGrantIsCaught(t *testing.T) {
 // A grant of which nobody knows is said not to be done.
 func TestGrantThatIsDeniedIsCaught(t *testing.T) {
 	library := amiss{grant: func(ctx context.Context, h sim.Claimant, id string, ops []doc.Op) sim.Answer {
-		if h.Grant(ctx, id, ops...) == sim.Unsure {
+		answer := h.Grant(ctx, id, ops...)
+		if answer == sim.Unsure {
 			return sim.Undone
 		}
-		return sim.Done
+		return answer
 	}}
 	caught(t, sim.Options{Library: library}, []string{"claimsLost"}, "refused, but done")
 }

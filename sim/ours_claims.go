@@ -16,7 +16,7 @@ func (h ourHold) OnCommit(fn func(data doc.Value, revision uint64)) {
 
 // Grant implements Claimant.
 func (h ourHold) Grant(ctx context.Context, id string, ops ...doc.Op) Answer {
-	var err error = store.ErrUnavailable
+	_, err := h.Session.Grant(ctx, id, profile.Source{Kind: "shop"}, ops...)
 	return answerOf(err)
 }
 

@@ -212,18 +212,12 @@ func (s *Server) clearing() Clearing {
 // Barter has two or three players trade who are on one server: each gives the next one coins,
 // and an item, if there is one. When nobody knows whether they have, they try again.
 func (f *Fleet) Barter() {
-	s := f.servers[f.rng.below(len(f.servers))]
-	var here []*Visit
-	for _, v := range f.visits {
-		if v.Server == s && v.playing() {
-			here = append(here, v)
-		}
-	}
-	n := 2 + f.rng.below(2)
-	first := f.rng.below(len(here) + 1)
-	if len(here) < n {
+	s, here := f.crowd()
+	if len(here) < 2 {
 		return
 	}
+	n := min(2+f.rng.below(2), len(here))
+	first := f.rng.below(len(here))
 	d := f.deed(tradeEntry, func(*Deed) {})
 	sides, hands := make([]Side, n), make([]hand, n)
 	for i := range hands {
@@ -252,6 +246,28 @@ func (f *Fleet) Barter() {
 			a.Sleep(a.rng.within(Span{0, 10 * time.Second}))
 		}
 	})
+}
+
+// crowd are the players of a server where there is more than one, if there is one.
+func (f *Fleet) crowd() (*Server, []*Visit) {
+	var crowds [][]*Visit
+	for _, s := range f.servers {
+		var here []*Visit
+		for _, v := range f.visits {
+			if v.Server == s && v.playing() {
+				here = append(here, v)
+			}
+		}
+		if len(here) > 1 {
+			crowds = append(crowds, here)
+		}
+	}
+	draw := f.rng.next()
+	if len(crowds) == 0 {
+		return nil, nil
+	}
+	here := crowds[draw%uint64(len(crowds))]
+	return here[0].Server, here
 }
 
 // Support has an operator change a profile, which is open on the operator's server, on

@@ -35,6 +35,8 @@ func Scenarios() []*Scenario {
 		{Name: "oldJournal", Play: oldJournal},
 		{Name: "journalDown", Play: journalDown, Sound: true, Safe: 35 * time.Second},
 		{Name: "largeJournal", Play: largeJournal, Settings: smallJournals, Sound: true, Safe: journaled},
+		{Name: "claimsSynced", Play: claimsSynced, Sound: true},
+		{Name: "claimsLost", Play: claimsLost, Weather: unreliable},
 		{Name: "storm", Play: storm, Weather: stormy},
 	}
 }
