@@ -84,7 +84,7 @@ func TestUnknownFieldsAreKept(t *testing.T) {
 			t.Errorf("a save lost %s", field)
 		}
 	}
-	if asked := withAsk(r, asker{token: "t", node: "n", target: "tok1"}); !strings.Contains(string(asked.encode()), `"region":"eu"`) {
+	if asked := withAsk(r, asker{token: "t", node: "n", target: "tok1"}, 0); !strings.Contains(string(asked.encode()), `"region":"eu"`) {
 		t.Error("an ask in the record touched the session")
 	}
 	if claimed := claimed(released(r, ruleTime), ruleMe, ruleTime); strings.Contains(string(claimed.encode()), `"region"`) {

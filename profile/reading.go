@@ -27,6 +27,14 @@ func readingOf(r store.Record) reading {
 
 func (r reading) missing() bool { return r.version == 0 }
 
+// idle is how old the holder's last write is: others may have written an ask since.
+func (r reading) idle() time.Duration {
+	if r.missing() || r.problem != nil || r.record.session == nil {
+		return r.age
+	}
+	return r.age + r.record.session.stood
+}
+
 // absent tells that there is no profile: there never was one, or it was erased.
 func (r reading) absent() bool {
 	return r.missing() || r.problem == nil && !r.record.erased.IsZero()

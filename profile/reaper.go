@@ -232,7 +232,7 @@ func (s *Set) reapSession(ctx context.Context, dead, key string, first node.Look
 		first = look
 		first.Sent, first.At = look.Since, look.Since
 	}
-	verdict, evidence := node.Judge(node.Held{Beating: r.record.session.beating, Age: r.age}, first, look, s.node.Rules())
+	verdict, evidence := node.Judge(node.Held{Beating: r.record.session.beating, Age: r.idle()}, first, look, s.node.Rules())
 	if verdict != node.Dead {
 		return false, nil
 	}

@@ -44,7 +44,10 @@ type tenure struct {
 	node    string
 	since   time.Time
 	beating bool // the holder vouches for its beat
-	extras  []member
+	// stood is how old the holder's last write was when somebody else wrote the record: an
+	// ask must not make the holder look younger.
+	stood  time.Duration
+	extras []member
 }
 
 // asker is a load that asks for a session.

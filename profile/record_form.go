@@ -1,6 +1,8 @@
 package profile
 
 import (
+	"time"
+
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/internal/form"
 	"github.com/shoalworks/shoal/node"
@@ -62,6 +64,9 @@ func (t *tenure) append(dst []byte) []byte {
 	w.Flag("beating", t.beating)
 	w.Text("node", t.node)
 	w.Time("since", t.since)
+	if t.stood != 0 {
+		w.Count("stoodMs", uint64(t.stood.Milliseconds()))
+	}
 	w.Text("token", t.token)
 	return w.Close()
 }
@@ -126,7 +131,7 @@ func decodeRecord(text []byte) (record, error) {
 		tags: f.Value("tags"), erased: f.Time("erased"), kept: f.Time("kept"),
 	}
 	f.Object("session", func(g *form.Reader) {
-		r.session = &tenure{token: g.Word("token"), node: g.Word("node"), since: g.Time("since"), beating: g.Flag("beating"), extras: g.Rest()}
+		r.session = &tenure{token: g.Word("token"), node: g.Word("node"), since: g.Time("since"), beating: g.Flag("beating"), stood: time.Duration(g.Small("stoodMs")) * time.Millisecond, extras: g.Rest()}
 	})
 	f.Object("ask", func(g *form.Reader) {
 		r.ask = &asker{token: g.Word("token"), node: g.Word("node"), target: g.Word("for"), extras: g.Rest()}

@@ -27,17 +27,30 @@ func granted(r record, to asker, now time.Time) record {
 	return r
 }
 
-// withAsk is the record with an ask in it, while the fast store is down; the session and
+// withAsk is the record with an ask in it, written when the record was so old; the session and
 // everything else stays.
-func withAsk(r record, a asker) record {
-	r.ask = &a
+func withAsk(r record, a asker, age time.Duration) record {
+	r.ask, r.session = &a, r.session.stand(age)
 	return r
 }
 
-// withoutAsk is the record without the ask of this load.
-func withoutAsk(r record) record {
-	r.ask = nil
+// withoutAsk is the record without the ask of this load, written when it was so old.
+func withoutAsk(r record, age time.Duration) record {
+	r.ask, r.session = nil, r.session.stand(age)
 	return r
+}
+
+// maxStood bounds what is kept of how long a holder has not written: more proves no more.
+const maxStood = 24 * time.Hour
+
+// stand is the session in a record that somebody else writes when it is so old.
+func (t *tenure) stand(age time.Duration) *tenure {
+	if t == nil {
+		return nil
+	}
+	c := *t
+	c.stood = min(maxStood, t.stood+max(0, age.Truncate(time.Millisecond)))
+	return &c
 }
 
 // askStep is what a holder does with an ask.

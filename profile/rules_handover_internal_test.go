@@ -30,9 +30,15 @@ func TestGrantedReleasedPassedOn(t *testing.T) {
 
 func TestAskInTheRecordLeavesTheSession(t *testing.T) {
 	r := storedRecord("mine", "here")
-	got := withAsk(r, asker{token: "theirs", node: "there", target: "mine"})
-	if !got.holds("mine") || got.epoch != 3 || got.session != r.session {
+	got := withAsk(r, asker{token: "theirs", node: "there", target: "mine"}, 90*time.Second)
+	if !got.holds("mine") || got.epoch != 3 || got.session.beating != r.session.beating {
 		t.Errorf("the session was touched: %+v", got)
+	}
+	if idle := (reading{version: 1, age: time.Second, record: withoutAsk(got, 10*time.Second)}).idle(); idle != 101*time.Second {
+		t.Errorf("the holder has not written for %v, 101s expected: an ask made it look younger", idle)
+	}
+	if saved(got, snapshot{beating: true}, ruleTime).session.stood != 0 {
+		t.Error("the holder's own write does not count")
 	}
 	if a, ok := got.asked("mine"); !ok || a.token != "theirs" {
 		t.Error("the holder does not find the ask")
@@ -40,7 +46,7 @@ func TestAskInTheRecordLeavesTheSession(t *testing.T) {
 	if _, ok := got.asked("another"); ok {
 		t.Error("an ask for another session is taken for its own")
 	}
-	if withoutAsk(got).ask != nil {
+	if withoutAsk(got, 0).ask != nil {
 		t.Error("the ask is still there")
 	}
 }

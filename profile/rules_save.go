@@ -119,11 +119,12 @@ func renewed(r record, snap snapshot, now time.Time) record {
 	return r
 }
 
+// withBeating is the session in a record that its holder writes.
 func withBeating(t *tenure, beating bool) *tenure {
-	if t == nil || t.beating == beating {
+	if t == nil || t.beating == beating && t.stood == 0 {
 		return t
 	}
 	c := *t
-	c.beating = beating
+	c.beating, c.stood = beating, 0
 	return &c
 }

@@ -20,6 +20,7 @@ func TestAHolderThatComesBackIsNotJudgedByAnOlderLook(t *testing.T) {
 			syncNow(t, s)
 			time.Sleep(5300 * time.Millisecond) // between two of a's reads of its notes
 			a.faults.Outage(faultstore.Fast|faultstore.Bus, true)
+			b.faults.SetRule(always(on("commit", "profile/"), faultstore.Fault{Kind: faultstore.FailBefore})) // its ask does not get into the record
 			loaded := make(chan *profile.Session, 1)
 			go func() { loaded <- b.load("u", &profile.LoadOptions{Policy: profile.Wait}) }()
 			time.Sleep(10*time.Second + offset)
@@ -27,6 +28,7 @@ func TestAHolderThatComesBackIsNotJudgedByAnOlderLook(t *testing.T) {
 				t.Fatalf("%+v", st)
 			}
 			a.faults.Outage(faultstore.Fast|faultstore.Bus, false)
+			b.faults.SetRule(nil)
 			next := <-loaded
 			if l := next.Loaded(); l.How != profile.Granted {
 				robbed++

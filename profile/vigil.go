@@ -28,6 +28,7 @@ type vigil struct {
 	unsure    bool          // the last one may still land
 	inRecord  store.Version // of the record that carries the ask; 0: none does
 	withAsk   record
+	written   time.Time     // when it was
 	blind     store.Version // of the record that says the holder may not read its notes, once that was dealt with
 	inPlaceOf store.Version // of the record that was read before: what it says is older
 
@@ -137,7 +138,7 @@ func (v *vigil) facts(r reading) waitFacts {
 		f.bidden = a.token != v.token
 	}
 	if !v.latest.At.IsZero() {
-		f.verdict, f.evidence = node.Judge(node.Held{Beating: beating, Age: r.age}, v.first, v.latest, v.load.set.node.Rules())
+		f.verdict, f.evidence = node.Judge(node.Held{Beating: beating, Age: r.idle()}, v.first, v.latest, v.load.set.node.Rules())
 	}
 	return f
 }
@@ -221,17 +222,17 @@ func (v *vigil) askInRecord(r reading) {
 		return
 	}
 	if a, ok := r.record.asked(v.target); ok && a.token == v.token { // an answer was lost
-		v.inRecord, v.withAsk = r.version, r.record
+		v.inRecord, v.withAsk, v.written = r.version, r.record, s.clk.Now().Add(-r.age)
 		v.arrive()
 		return
 	}
 	version := s.node.NewVersion()
-	rec := withAsk(r.record, asker{token: v.token, node: s.node.ID(), target: v.target})
+	rec := withAsk(r.record, asker{token: v.token, node: s.node.ID(), target: v.target}, r.age)
 	if err := s.putAs(node.ClassLoad, v.load.key, rec, r.version, version); err != nil {
 		return // the next round reads what came of it
 	}
 	s.stats.asks.Add(1)
-	v.inRecord, v.withAsk, v.inPlaceOf = version, rec, r.version
+	v.inRecord, v.withAsk, v.inPlaceOf, v.written = version, rec, r.version, s.clk.Now()
 	v.arrive()
 }
 
@@ -303,14 +304,14 @@ func (v *vigil) withdraw() {
 	}
 	n := v.noteFor()
 	n.Version, v.version = v.version, 0
-	rec, at := v.withAsk, v.inRecord
+	rec, at, age := v.withAsk, v.inRecord, s.clk.Now().Sub(v.written)
 	v.inRecord = 0
 	if n.Version != 0 && v.note != noteOther {
 		s.discardAsk(v.holder, n, v.unsure)
 	}
 	if at != 0 {
 		s.tasks.start(func() {
-			if err := s.putAs(node.ClassBackground, v.load.key, withoutAsk(rec), at, s.node.NewVersion()); err != nil {
+			if err := s.putAs(node.ClassBackground, v.load.key, withoutAsk(rec, age), at, s.node.NewVersion()); err != nil {
 				s.log.Debug("ask left in the record", "key", v.load.key, "err", err)
 			}
 		})
