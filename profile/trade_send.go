@@ -216,10 +216,9 @@ func (p *party) commitLocked(r reading) {
 	if s.mu.reason != 0 {
 		return
 	}
+	kept := s.rememberLocked(s.mu.data, c)
 	s.mu.data, s.mu.revision, s.mu.marks = c.Data, c.Revision, p.marks
-	if len(s.mu.publish.listeners) > 0 {
-		s.mu.publish.queue = append(s.mu.publish.queue, c)
-	}
+	s.publishLocked(kept)
 	s.set.stats.commits.Add(1)
 	s.noteSizeLocked()
 	s.mu.journal.tracks.cut(c.Data, c.Revision)
