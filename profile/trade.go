@@ -54,7 +54,7 @@ func (e *PartyError) Error() string {
 func (e *PartyError) Unwrap() error { return e.Err }
 
 // Trade applies operations to several profiles that are open on this node, of one set or of
-// several: all or none, whatever dies when. It returns when all of them are stored, together
+// several live ones: all or none, whatever dies when. It returns when all of them are stored, together
 // with everything that was committed before, in one write. It takes 2 to MaxParties profiles,
 // and a store that writes several keys at once (store.ErrUnsupported).
 //
@@ -149,8 +149,8 @@ func newTrade(ctx context.Context, src Source, sessions []*Session, ops [][]doc.
 		if s == nil {
 			return nil, fmt.Errorf("%w: party %d has no session", store.ErrInvalid, i)
 		}
-		if s.set.node != sessions[0].set.node {
-			return nil, fmt.Errorf("%w: party %d (%s/%s) is open on another node", store.ErrInvalid, i, s.set.name, s.key)
+		if s.set.node != sessions[0].set.node || s.set.durable != sessions[0].set.durable {
+			return nil, fmt.Errorf("%w: party %d (%s/%s) is open on another node, or in another mode", store.ErrInvalid, i, s.set.name, s.key)
 		}
 		t.parties = append(t.parties, &party{trade: t, session: s, index: i})
 	}
@@ -285,7 +285,10 @@ func (t *trade) stage(fn func([]doc.Value) ([][]doc.Op, error)) error {
 		if err != nil {
 			return p.refuse(err)
 		}
-		p.commit = Commit{ID: t.src.ID, Time: p.session.set.node.Now(), Source: t.src, Edits: st.edits, Data: st.after, Claim: "trade/" + t.src.ID}
+		p.commit = Commit{
+			ID: t.src.ID, Time: p.session.set.node.Now(), Source: t.src, Edits: st.edits, Data: st.after,
+			Claim: "trade/" + t.src.ID, Reports: st.reports,
+		}
 	}
 	return nil
 }

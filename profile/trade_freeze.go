@@ -61,7 +61,7 @@ func (t *trade) behind(other *trade, because error) error {
 	if other.src.ID == t.src.ID {
 		return fmt.Errorf("it is under way: %w: %w", because, store.ErrUnknown)
 	}
-	return fmt.Errorf("%w: another trade is under way: %v", ErrBusy, because) //nolint:errorlint // nothing was sent
+	return fmt.Errorf("%w: another trade is under way: %w", ErrBusy, because)
 }
 
 // obstacle is what keeps a trade from beginning; the zero one is none.
@@ -138,16 +138,20 @@ func (s *Session) mayTradeLocked() error {
 	return nil
 }
 
-// await waits until no worker is at any of the parties: a save under way lands first.
+// await waits until no worker is at any of the parties: a save under way lands first. Nothing is
+// sent for a caller who has gone.
 func (t *trade) await(ctx context.Context) error {
 	for _, p := range t.order {
 		if quiet := p.quietens(); quiet != nil {
 			select {
 			case <-quiet:
 			case <-ctx.Done():
-				return p.refuse(fmt.Errorf("%w: a save is under way: %v", ErrBusy, context.Cause(ctx))) //nolint:errorlint // nothing was sent
+				return p.refuse(fmt.Errorf("%w: a save is under way: %w", ErrBusy, context.Cause(ctx)))
 			}
 		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return fmt.Errorf("%w: nothing was sent: %w", store.ErrUnavailable, err)
 	}
 	return nil
 }

@@ -24,10 +24,15 @@ func bags() *profile.Options {
 }
 
 // market is a node a on which u has a sword and 5 coins, and v has 20 coins, all of it
-// journaled and not saved; and two nodes that may take them over.
+// journaled and not saved.
 func market(t *testing.T, f *fleet) (a *server, u, v *profile.Session) {
 	t.Helper()
-	a = f.start("a", bags())
+	return marketOf(t, f, bags())
+}
+
+func marketOf(t *testing.T, f *fleet, o *profile.Options) (a *server, u, v *profile.Session) {
+	t.Helper()
+	a = f.start("a", o)
 	u, v = a.load("u", nil), a.load("v", nil)
 	if _, err := u.Transact(game, doc.Set("/items/sword", doc.Int(1)), doc.Increment("/coins", 5)); err != nil {
 		t.Fatal(err)
@@ -100,7 +105,7 @@ func TestTradeIsStoredInOneWrite(t *testing.T) {
 		}
 		for i, s := range []*profile.Session{u, v} {
 			c := out.Commits[i]
-			if c.ID != "t1" || c.Revision != s.Revision() || !c.Data.Equal(s.Data()) || len(c.Edits) == 0 || told[s.Key()].Revision != c.Revision {
+			if c.ID != "t1" || c.Claim != "trade/t1" || c.Revision != s.Revision() || !c.Data.Equal(s.Data()) || len(c.Edits) == 0 || told[s.Key()].Revision != c.Revision {
 				t.Errorf("%s: %+v, told %+v", s.Key(), c, told[s.Key()])
 			}
 			if _, rev := s.Stored(); rev != c.Revision {
@@ -116,7 +121,7 @@ func TestTradeIsStoredInOneWrite(t *testing.T) {
 		}
 		add(t, u, 1)
 		syncNow(t, u)
-		if j := string(f.fast("journal/players/u").Value); !strings.Contains(j, fmt.Sprintf(`"base":%d`, out.Commits[0].Revision)) {
+		if j := string(f.fast("journal/players/u").Value); !strings.Contains(j, fmt.Sprintf(`"base":%d`, out.Commits[0].Revision)) || strings.Contains(j, "sword") {
 			t.Errorf("the journal goes on from elsewhere: %s", j)
 		}
 		b := f.start("b", bags())
@@ -220,6 +225,12 @@ func TestTradesThatAreRefused(t *testing.T) {
 			}
 			nothingTraded(t, u, v)
 		}
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := swap(gone, "gone", u, v); store.OutcomeOf(err) != store.NotDone || !errors.Is(err, context.Canceled) {
+			t.Errorf("for a caller who has gone: %v", err)
+		}
+		nothingTraded(t, u, v)
 	})
 }
 
@@ -312,6 +323,84 @@ func TestPartiesAreFrozen(t *testing.T) {
 	})
 }
 
+// A save that has been waiting for its turn waits on for the trade, which does its work.
+func TestASaveInTheQueueWaitsForATrade(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		o := bags()
+		o.MaxWrites = 1
+		a, u, v := marketOf(t, f, o)
+		w := a.load("w", nil)
+		add(t, w, 1)
+		time.Sleep(10 * time.Second)
+		add(t, u, 0)
+		add(t, w, 1)
+		saves := &count{match: on("commit", "profile/players/u")}
+		a.faults.SetRule(func(c faultstore.Call) faultstore.Fault {
+			saves.rule(c)
+			switch {
+			case on("commit", "profile/players/w")(c):
+				return faultstore.Fault{Delay: time.Second}
+			case on("commit", "profile/")(c):
+				return faultstore.Fault{Delay: 2 * time.Second}
+			}
+			return faultstore.Fault{}
+		})
+		done := make(chan error, 3)
+		go func() { done <- w.Save(context.Background()) }()
+		synctest.Wait()
+		go func() { done <- u.Save(context.Background()) }()
+		synctest.Wait()
+		go func() { _, err := swap(context.Background(), "t", u, v); done <- err }()
+		for range 3 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if n := saves.take(); n != 1 || a.Stats().Conflicts > 0 {
+			t.Errorf("%d writes of u, %d conflicts", n, a.Stats().Conflicts)
+		}
+	})
+}
+
+// Whoever follows a session, and its history, see a trade as any commit; it is not undone.
+func TestATradeIsACommitLikeAnyOther(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		_, u, v := market(t, f)
+		out, err := swap(t.Context(), "t", u, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := u.History()
+		if last := list[len(list)-1]; last.ID != "t" || last.Revision != out.Commits[0].Revision {
+			t.Errorf("%+v", last)
+		}
+		if _, err := u.Undo(game, profile.Which{ID: "t"}, nil); !errors.Is(err, profile.ErrClaimed) {
+			t.Errorf("half a trade is undone: %v", err)
+		}
+	})
+}
+
+// A set in memory has a store of its own.
+func TestNoTradeBetweenModes(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a, u, v := market(t, f)
+		o := bags()
+		o.Mode = profile.Memory
+		toys, err := profile.New(a.node, "toys", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		toy, err := toys.Load(t.Context(), "u", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := swap(t.Context(), "", u, toy); !errors.Is(err, store.ErrInvalid) {
+			t.Errorf("%v", err)
+		}
+		nothingTraded(t, u, v)
+	})
+}
+
 // A save that is on its way lands first, and so do claims.
 func TestTradeAfterASaveAndAClaim(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
@@ -323,8 +412,8 @@ func TestTradeAfterASaveAndAClaim(t *testing.T) {
 		if _, err := swap(t.Context(), "t", u, v); err != nil || !swapped(t, f.storedData("u"), f.storedData("v")) {
 			t.Errorf("%v", err)
 		}
-		if err := <-saved; err != nil {
-			t.Error(err)
+		if err := <-saved; err != nil || a.Stats().Conflicts > 0 {
+			t.Errorf("%v, %d conflicts", err, a.Stats().Conflicts)
 		}
 		a.faults.SetRule(faultstore.Nth(1, on("commit", "profile/"), faultstore.Fault{Delay: time.Second}))
 		go func() { claimed <- grant(context.Background(), u) }()
