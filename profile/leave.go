@@ -91,7 +91,7 @@ func (s *Session) leave(why Reason, to *asker) *leaving {
 // sayGoodbyeLocked runs the leave hooks, then has the final save sent.
 func (s *Session) sayGoodbyeLocked(lv *leaving) {
 	hooks := s.set.hooks.leaving()
-	if len(hooks) == 0 {
+	if len(hooks) == 0 || s.errand {
 		lv.ready = true
 		s.queueLocked(urgent)
 		return

@@ -13,7 +13,7 @@ import (
 // commit, in memory.
 func (l *load) open(r reading) (*Session, error) {
 	s := l.set.newSession(l.slot, r.version, l.seize.sealed, r.record)
-	s.loaded = l.loaded(r)
+	s.loaded, s.errand = l.loaded(r), l.opts.errand
 	data := reconciled(l.set.opts.Template, r.record.data)
 	if !data.Equal(r.record.data) || r.record.schema != l.set.opts.Schema {
 		s.mu.data, s.mu.schema = data, l.set.opts.Schema
@@ -70,7 +70,10 @@ func (s *Set) opened(ctx context.Context, l *load, sess *Session) (*Session, err
 	if early != nil {
 		s.asked(*early)
 	}
-	s.run(ctx, "OnLoad", s.hooks.loading(), sess)
+	if !sess.errand {
+		s.run(ctx, "OnLoad", s.hooks.loading(), sess)
+		sess.lookForMail()
+	}
 	return sess, sess.gone()
 }
 

@@ -17,6 +17,7 @@ type Session struct {
 	epoch   uint64
 	created time.Time
 	loaded  Loaded
+	errand  bool // of the library itself: no hooks, no mail
 	done    chan struct{}
 
 	change sync.Mutex // held through a transaction, so that they come one after the other
@@ -45,6 +46,7 @@ type Session struct {
 		cuts    []*cut // claims that are not stored yet, oldest first
 		void    bool   // a claim was refused: the session ends, and takes nothing more
 		leaving *leaving
+		mail    postbox
 		publish publishing
 	}
 }

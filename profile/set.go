@@ -36,6 +36,8 @@ type Set struct {
 	outage    outage
 	hooks     hooks
 	receipts  turns
+	post      postOffice
+	edits     editors
 	stats     counters
 	began     time.Time
 	open      atomic.Int64              // sessions
@@ -86,6 +88,7 @@ func New(n *node.Node, setName string, opts *Options) (*Set, error) {
 	s.mu.slots = make(map[string]*slot)
 	s.mu.tokens = make(map[string]*slot)
 	s.mu.disowned = make(map[string]*orphan)
+	s.post.desks = make(chan struct{}, maxPostmen)
 	s.crew = newCrew(o.MaxWrites, s.clk, s.tasks.start)
 	s.plan.kick = make(chan struct{}, 1)
 	s.journaler.every, s.journaler.clk, s.journaler.wake = o.JournalEvery, s.clk, s.plan.wake
@@ -109,7 +112,7 @@ func (s *Set) Name() string { return s.name }
 func (s *Set) Session(key string) (*Session, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if sl := s.mu.slots[key]; sl != nil && sl.session != nil {
+	if sl := s.mu.slots[key]; sl != nil && sl.session != nil && !sl.session.errand {
 		return sl.session, true
 	}
 	return nil, false
