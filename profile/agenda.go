@@ -294,9 +294,11 @@ func (s *Set) watchBeats(ctx context.Context, w *watch, now time.Time) time.Time
 	if forgot := s.node.Forgot(); forgot != w.forgot { // and with it the journals
 		w.forgot = forgot
 		s.saveChanged(ctx)
+		s.lookForAllMail()
 	}
 	if beating && !w.beating {
 		s.vouchAgain(now)
+		s.lookForAllMail() // nobody could leave a note
 	}
 	if !beating {
 		s.back.Store(nil)

@@ -22,7 +22,10 @@ func (s *Set) receive(n node.Note) {
 		s.robbed(n)
 	case node.NoteGranted:
 		s.given(n)
-	case node.NoteMail, node.NoteHandled:
+	case node.NoteMail:
+		s.mailed(n)
+	case node.NoteHandled:
+		s.edits.heard(n)
 	}
 }
 

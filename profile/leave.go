@@ -94,7 +94,7 @@ func (s *Session) sayGoodbyeLocked(lv *leaving) {
 		return
 	}
 	hooks := s.set.hooks.leaving()
-	if len(hooks) == 0 {
+	if len(hooks) == 0 || s.errand {
 		lv.ready = true
 		s.queueLocked(urgent)
 		return

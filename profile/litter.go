@@ -64,7 +64,7 @@ func (s *Set) pickUp(l litter) {
 	ctx, cancel := s.call()
 	defer cancel()
 	err := s.fast.Commit(ctx, store.Tx{{
-		Key: node.NoteKey(l.holder, s.name, l.note.Key), Op: store.Delete, If: store.Is(l.note.Version),
+		Key: l.note.StoreKey(l.holder), Op: store.Delete, If: store.Is(l.note.Version),
 	}})[0]
 	if err == nil || isConflict(err) || hopeless(err) {
 		return

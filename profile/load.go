@@ -145,11 +145,14 @@ func (s *Set) refusingLocked() bool {
 
 // overLocked is closed when what is ending under the key has ended; nil when nothing is.
 func (sl *slot) overLocked() <-chan struct{} {
+	if sl.session != nil && sl.session.errand {
+		return sl.gone
+	}
 	if sl.session != nil {
 		return sl.session.over()
 	}
-	if sl.load == nil {
-		return sl.gone // giving back what it took
+	if sl.load == nil || sl.load.opts.errand {
+		return sl.gone // giving back what it took, or soon free
 	}
 	return nil
 }
@@ -178,7 +181,7 @@ func (l *load) run(ctx context.Context) (*Session, error) {
 	r, err := l.read(ctx)
 	for err == nil {
 		l.last = r
-		if l.set.opts.AsStored && r.absent() {
+		if (l.set.opts.AsStored || l.opts.errand) && r.absent() {
 			return nil, ErrNoProfile
 		}
 		switch readStep(r, l.claimant()) {

@@ -13,7 +13,7 @@ import (
 // fields come in as one commit, in memory.
 func (l *load) open(r reading) (*Session, error) {
 	s := l.set.newSession(l.slot, r.version, l.seize.sealed, r.record)
-	s.loaded = l.loaded(r)
+	s.loaded, s.errand = l.loaded(r), l.opts.errand
 	data, err := l.set.brought(r.record.data, r.record.schema)
 	if err != nil {
 		return nil, fmt.Errorf("stored data: %w", err)
@@ -67,7 +67,10 @@ func (s *Set) opened(ctx context.Context, l *load, sess *Session) (*Session, err
 	if early != nil {
 		s.asked(*early)
 	}
-	s.run(ctx, "OnLoad", s.hooks.loading(), sess)
+	if !sess.errand {
+		s.run(ctx, "OnLoad", s.hooks.loading(), sess)
+		sess.lookForMail()
+	}
 	return sess, sess.gone()
 }
 

@@ -305,6 +305,9 @@ type LoadOptions struct {
 	Wait time.Duration
 	// StealAfter of this load. Default: the set's.
 	StealAfter time.Duration
+
+	// errand opens an existing profile for the library itself: no hooks, no mail.
+	errand bool
 }
 
 // withDefaults fills in what the set says.

@@ -74,7 +74,7 @@ func (s *Session) grantOnce(ctx context.Context, id string, src Source, ops []do
 	defer leave()
 	row := receiptKey(s.set.name, id)
 	if c, t := s.pending(row); t != nil { // by an earlier delivery that did not wait
-		return Grant{Revision: c.Revision, Commit: c.ID, At: c.Time, Repeated: true}, s.claimed(ctx, row, t)
+		return Grant{Revision: c.Revision, Commit: c.ID, At: c.Time, Repeated: true}, s.claimed(ctx, row, t, ErrReceiptTaken)
 	}
 	r, err := s.set.readReceipt(ctx, id)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Session) grantOnce(ctx context.Context, id string, src Source, ops []do
 	if err != nil {
 		return Grant{}, err
 	}
-	return Grant{Revision: out.Revision, Commit: out.ID, At: out.Time}, s.claimed(ctx, row, c.stored)
+	return Grant{Revision: out.Revision, Commit: out.ID, At: out.Time}, s.claimed(ctx, row, c.stored, ErrReceiptTaken)
 }
 
 // signReceipt is the receipt of a commit.
@@ -109,12 +109,12 @@ func (s *Session) signReceipt(c Commit) []byte {
 
 // claimed waits for a claim that puts a row, and tells when it was that row that was taken:
 // by another profile, in the moment since it was looked up.
-func (s *Session) claimed(ctx context.Context, row string, t *ticket) error {
+func (s *Session) claimed(ctx context.Context, row string, t *ticket, taken error) error {
 	err := s.settled(ctx, t)
-	var taken *store.ConflictError
+	var conflict *store.ConflictError
 	if errors.Is(err, errVoid) {
-		if errors.As(err, &taken) && taken.Key == row {
-			return fmt.Errorf("%w: %w: %w", ErrReceiptTaken, &EndedError{Key: s.key, Reason: Lost}, err)
+		if errors.As(err, &conflict) && conflict.Key == row {
+			return fmt.Errorf("%w: %w: %w", taken, &EndedError{Key: s.key, Reason: Lost}, err)
 		}
 		return fmt.Errorf("%w: %w", &EndedError{Key: s.key, Reason: Lost}, err)
 	}

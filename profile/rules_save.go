@@ -106,7 +106,7 @@ func (h hold) bound() bool { return len(h.finals) > 0 }
 // saved is the record with a snapshot of the session in it.
 func saved(r record, snap snapshot, now time.Time) record {
 	r.data, r.revision, r.schema, r.marks = snap.data, snap.revision, snap.schema, snap.marks
-	r.handled = recentlyHandled(snap.handled, now)
+	r.handled = snap.handled
 	r.session = withBeating(r.session, snap.beating)
 	r.updated = stamp(now)
 	return r

@@ -27,10 +27,10 @@ func pastOf(before doc.Value, c Commit) past {
 	c.Data, c.Edits = doc.Value{}, own[:len(c.Edits):len(c.Edits)]
 	p.commit = c
 	for i := range c.Edits {
-		p.size += editRoom + c.Edits[i].Value.Size()
+		p.size += placeRoom + c.Edits[i].Value.Size()
 	}
 	for i := range p.back {
-		p.size += editRoom + p.back[i].Value.Size()
+		p.size += placeRoom + p.back[i].Value.Size()
 	}
 	p.size += len(c.ID) + len(c.Claim) + len(c.Source.Actor) + len(c.Source.Note) + len(c.Source.ID)
 	return p
@@ -57,7 +57,7 @@ func reversed(before doc.Value, edits []doc.Edit) []doc.Edit {
 
 const (
 	pastRoom = 256 // about what a commit takes without its edits
-	editRoom = 128 // about what an edit takes without its value
+	placeRoom = 128 // about what an edit takes without its value
 )
 
 // stateBefore is the data before the oldest of a run of commits of which now is the end.

@@ -17,6 +17,7 @@ type Session struct {
 	epoch   uint64
 	created time.Time
 	loaded  Loaded
+	errand  bool // of the library itself: no hooks, no mail
 	done    chan struct{}
 
 	change sync.Mutex // held through a transaction, so that they come one after the other
@@ -47,6 +48,7 @@ type Session struct {
 		void    bool   // a claim was refused: the session ends, and takes nothing more
 		leaving *leaving
 		trade   *party // frozen for a trade; nil: not
+		mail    postbox
 		publish publishing
 		history history
 		beside  besides

@@ -37,6 +37,8 @@ type Set struct {
 	hooks     hooks
 	receipts  turns
 	trims     trims
+	post      postOffice
+	edits     editors
 	stats     counters
 	pipes     pipelines
 	reporting reporting
@@ -94,6 +96,7 @@ func New(n *node.Node, setName string, opts *Options) (*Set, error) {
 	s.mu.slots = make(map[string]*slot)
 	s.mu.tokens = make(map[string]*slot)
 	s.mu.disowned = make(map[string]*orphan)
+	s.post.desks = make(chan struct{}, maxPostmen)
 	s.crew = newCrew(o.MaxWrites, s.clk, s.tasks.start)
 	s.plan.kick = make(chan struct{}, 1)
 	s.journaler.every, s.journaler.clk, s.journaler.wake = s.opts.JournalEvery, s.clk, s.plan.wake
@@ -117,7 +120,7 @@ func (s *Set) Name() string { return s.name }
 func (s *Set) Session(key string) (*Session, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if sl := s.mu.slots[key]; sl != nil && sl.session != nil {
+	if sl := s.mu.slots[key]; sl != nil && sl.session != nil && !sl.session.errand {
 		return sl.session, true
 	}
 	return nil, false

@@ -41,7 +41,10 @@ type Stats struct {
 	Asks         uint64        // asks left for other nodes
 	Freed        uint64        // records freed that named a token without a session
 	Quarantine   uint64        // values copied to quarantine
-	Panics       uint64        // of hooks, listeners, validators, guards, reactions, derived fields and migrations
+	MailHandled  uint64        // mail dealt with, refused included
+	MailRefused  uint64        // of these, for good
+	MailFailed   uint64        // attempts at mail that left it in its box
+	Panics       uint64        // of hooks, listeners, validators, guards, reactions, derived fields, migrations and handlers of mail
 	Stuck        uint64        // hooks that did not return in time
 	Migrated     uint64        // sessions opened whose data was of an older form than is written
 	Unlowered    uint64        // saves in the newest form, because data would not have survived WriteVersion
@@ -61,6 +64,8 @@ type counters struct {
 	commits, refused, saves, renewals, saveErrors, conflicts, unknowns  atomic.Uint64
 	appends, appendErrors, journalOver, sealed, reaped                  atomic.Uint64
 	overSoft, overHard, reports, asks, freed, quarantine, panics, stuck atomic.Uint64
+
+	mailHandled, mailRefused, mailFailed atomic.Uint64
 
 	migrated, unlowered atomic.Uint64
 
@@ -82,6 +87,7 @@ func (s *Set) Stats() Stats {
 		Conflicts: c.conflicts.Load(), Unknowns: c.unknowns.Load(), OverSoft: c.overSoft.Load(),
 		Appends: c.appends.Load(), AppendErrors: c.appendErrors.Load(), JournalOver: c.journalOver.Load(),
 		Sealed: c.sealed.Load(), Reaped: c.reaped.Load(),
+		MailHandled: c.mailHandled.Load(), MailRefused: c.mailRefused.Load(), MailFailed: c.mailFailed.Load(),
 		OverHard: c.overHard.Load(), Reports: c.reports.Load(), Asks: c.asks.Load(), Freed: c.freed.Load(),
 		Quarantine: c.quarantine.Load(), Panics: c.panics.Load(), Stuck: c.stuck.Load(),
 		Migrated: c.migrated.Load(), Unlowered: c.unlowered.Load(),
