@@ -222,16 +222,18 @@ func (e *edit) once(ctx context.Context) (Edited, error) {
 	if out, known, err := e.known(r); known {
 		return out, err
 	}
-	held := r.record.session != nil
-	if now := e.set.clk.Now(); !held || !now.Before(e.quietly) {
+	now, held := e.set.clk.Now(), r.record.session != nil
+	switch {
+	case held && !e.sent:
 		e.quietly = now.Add(quietEvery)
-		out, err := e.nowhere(ctx)
-		if !errors.Is(err, ErrInUse) {
+		err = e.send(ctx)
+	case !held || !now.Before(e.quietly):
+		e.quietly = now.Add(quietEvery)
+		var out Edited
+		if out, err = e.nowhere(ctx); !errors.Is(err, ErrInUse) {
 			return out, err
 		}
-	}
-	if !e.sent {
-		err = e.send(ctx)
+		err = nil
 	}
 	if err == nil {
 		err = errAgain
@@ -381,7 +383,8 @@ func (s *Session) carryOut(p proposal, ops []doc.Op) (Commit, error) {
 
 // nowhere opens the profile for a moment, if nobody has it; ErrInUse tells that somebody does.
 func (e *edit) nowhere(ctx context.Context) (Edited, error) {
-	o, err := (&LoadOptions{Quiet: true, errand: true}).withDefaults(&e.set.opts)
+	rules := e.set.node.Rules() // time enough to find out whether the holder lives
+	o, err := (&LoadOptions{Quiet: true, errand: true, Wait: 2*rules.DeadAfter + 2*rules.Beat}).withDefaults(&e.set.opts)
 	if err != nil {
 		return Edited{}, err
 	}
