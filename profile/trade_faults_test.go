@@ -42,8 +42,8 @@ var tradeFaults = []faultstore.Fault{
 
 // Every call of a trade goes wrong in turn, in every way, and so does another after it: the
 // trade is in both profiles or in none, at once and for good, and its caller is told which.
-// case P23
 func TestEveryCallOfATradeGoesWrong(t *testing.T) {
+	// case P23
 	landed, refused := 0, 0
 	for _, first := range tradeFaults {
 		for _, second := range tradeFaults {
@@ -76,8 +76,8 @@ func TestEveryCallOfATradeGoesWrong(t *testing.T) {
 						if now := swapped(t, u.Data(), v.Data()); now != done {
 							t.Errorf("stored: %v; in memory: %v", done, now)
 						}
-						add(t, u, 0)
-						add(t, v, 0)
+						touch(t, u)
+						touch(t, v)
 						release(t, u)
 						release(t, v)
 						if swapped(t, f.storedData("u"), f.storedData("v")) != done {
@@ -142,7 +142,7 @@ func TestAnUnknownTradeIsSeenThrough(t *testing.T) {
 			bubble(t, func(t *testing.T, f *fleet) {
 				a, u, v := market(t, f)
 				time.Sleep(10 * time.Second)
-				add(t, u, 0)
+				touch(t, u)
 				lost := nth(1, on("commit", "profile/"), kind)
 				a.faults.SetRule(func(c faultstore.Call) faultstore.Fault {
 					if fault := lost(c); fault.Kind != faultstore.Pass || c.Part != faultstore.Durable {
@@ -255,7 +255,7 @@ func TestPartiesAreTakenOverInATrade(t *testing.T) {
 								t.Errorf("%s: %v", s.Key(), s.Reason())
 							}
 							if !robbed {
-								add(t, s, 0)
+								touch(t, s)
 								save(t, s)
 							}
 						}
@@ -362,7 +362,7 @@ func TestATradeGivesWayToAnAskInTheRecord(t *testing.T) {
 		if s := <-asked; s == nil || s.Loaded().How != profile.Granted {
 			t.Errorf("not handed over: %+v", s)
 		}
-		add(t, v, 0)
+		touch(t, v)
 		a.faults.Outage(faultstore.All, false)
 		b.faults.Outage(faultstore.All, false)
 	})
@@ -381,7 +381,7 @@ func TestATradeAdoptsAndIsSentAgain(t *testing.T) {
 		if _, err := swap(t.Context(), "t", u, v); err != nil || !swapped(t, f.storedData("u"), f.storedData("v")) {
 			t.Errorf("%v", err)
 		}
-		add(t, v, 0)
+		touch(t, v)
 		save(t, v)
 	})
 }
@@ -391,7 +391,7 @@ func TestNoTradeWhileTheStoreIsDown(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a, u, v := market(t, f)
 		a.faults.Outage(faultstore.Durable, true)
-		add(t, v, 0)
+		touch(t, v)
 		_ = v.Save(t.Context())
 		for range 2 {
 			if _, err := swap(t.Context(), "t", u, v); !errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) {

@@ -50,6 +50,14 @@ func swap(ctx context.Context, id string, u, v *profile.Session) (profile.Traded
 		profile.Party{Session: v, Ops: []doc.Op{doc.SetIfAbsent("/items/sword", doc.Int(1)), doc.Increment("/coins", -10).AtLeast(doc.Int(0))}})
 }
 
+// touch commits, and leaves the data as it is.
+func touch(t *testing.T, s *profile.Session) {
+	t.Helper()
+	if _, err := s.Transact(profile.Source{ID: fmt.Sprint("touch", s.Revision())}, doc.Increment("/coins", 0)); err != nil {
+		t.Fatalf("%s is not free: %v", s.Key(), err)
+	}
+}
+
 func armed(v doc.Value) bool {
 	_, ok, _ := v.Lookup("/items/sword")
 	return ok
@@ -78,9 +86,7 @@ func nothingTraded(t *testing.T, u, v *profile.Session) {
 		if s.Reason() != 0 {
 			continue
 		}
-		if _, err := s.Transact(game, doc.Increment("/coins", 0)); err != nil {
-			t.Errorf("%s is not free: %v", s.Key(), err)
-		}
+		touch(t, s)
 	}
 }
 
@@ -286,7 +292,9 @@ func TestTradeNeedsAStoreOfSeveralKeys(t *testing.T) {
 func TestPartiesAreFrozen(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a, u, v := market(t, f)
-		add(t, u, 0)
+		time.Sleep(10 * time.Second)
+		touch(t, u)
+		touch(t, v)
 		writes := &count{match: func(c faultstore.Call) bool { return c.Op == "commit" && c.Part == faultstore.Durable }}
 		a.faults.SetRule(func(c faultstore.Call) faultstore.Fault {
 			writes.rule(c)
@@ -332,7 +340,7 @@ func TestASaveInTheQueueWaitsForATrade(t *testing.T) {
 		w := a.load("w", nil)
 		add(t, w, 1)
 		time.Sleep(10 * time.Second)
-		add(t, u, 0)
+		touch(t, u)
 		add(t, w, 1)
 		saves := &count{match: on("commit", "profile/players/u")}
 		a.faults.SetRule(func(c faultstore.Call) faultstore.Fault {
@@ -405,6 +413,7 @@ func TestNoTradeBetweenModes(t *testing.T) {
 func TestTradeAfterASaveAndAClaim(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a, u, v := market(t, f)
+		touch(t, u)
 		a.faults.SetRule(faultstore.Nth(1, on("commit", "profile/"), faultstore.Fault{Delay: time.Second, Back: time.Second}))
 		saved, claimed := make(chan error, 1), make(chan error, 1)
 		go func() { saved <- u.Save(context.Background()) }()
