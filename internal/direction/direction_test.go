@@ -98,7 +98,7 @@ func TestDomainKnowsNoEngineAndNoTransport(t *testing.T) {
 	banned := []string{"database/sql", "net/http", "modernc.org/sqlite", "connectrpc.com/connect/v2", "google.golang.org/protobuf"}
 	for _, p := range list(t) {
 		switch strings.TrimPrefix(p.ImportPath, module+"/") {
-		case "doc", "store", "node", "profile", "shared", "board", "season":
+		case "doc", "exchange", "store", "node", "profile", "shared", "board", "season":
 			for _, dep := range p.Deps {
 				if slices.Contains(banned, dep) {
 					t.Errorf("%s reaches %s: engines live in drivers, transports in server", p.ImportPath, dep)
