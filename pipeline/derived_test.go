@@ -97,7 +97,9 @@ func TestFailureToComputeRefuses(t *testing.T) {
 	c := power()
 	c.Derived[1].Compute = func([]doc.Value) (doc.Value, error) { return doc.Value{}, no }
 	fame := total("/fame", "/stats/power", "/strength")
-	fame.Compute = func([]doc.Value) (doc.Value, error) { return doc.Value{}, errors.New("computed from what is not there") }
+	fame.Compute = func([]doc.Value) (doc.Value, error) {
+		return doc.Value{}, errors.New("computed from what is not there")
+	}
 	c.Derived = append(c.Derived, fame, pipeline.Derived{Path: doc.MustPath("/rank"), Inputs: paths("/strength"), Compute: func([]doc.Value) (doc.Value, error) { panic("boom") }})
 	p := build(t, c)
 	r := refused(t, p, hero, doc.Increment("/strength", 1))

@@ -79,7 +79,7 @@ func TestFixturesReportEverythingThatIsWrong(t *testing.T) {
 		"v1/cursed.json: migration failed: up of 2: cursed",
 		`v1/dice.json: "/dice": 1 expected, another time 2`,
 		`v1/dice.json: migration failed: down to 1 and up again changes "/dice"`,
-		"v1/debt.json: refused: validate: data is not valid: in debt",
+		"v1/debt.json: data is not valid: refused: validate: in debt",
 		"v1/broken.json: ",
 		`v1/want.want.json: "/a": [1,3] expected, it became [1,2,3]`,
 		`v1/want.want.json: "/b": 2 expected, it became 1`,

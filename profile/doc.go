@@ -38,6 +38,16 @@
 // What a crash may lose is what neither save nor journal holds: about JournalEvery of play.
 // Stats tell how many sessions have such commits, and for how long (Exposed, ExposedFor).
 //
+// # The write pipeline
+//
+// A transaction is decided by package pipeline, in memory: operations, then derived fields
+// (Options.Derived), then reactions (Options.Reactions) until nothing changes that they watch,
+// then guards: the JSON Schema, Validate, the size budgets, policies by source
+// (Options.SourcePolicies) and the game's own (Options.Guards). A refusal is a RefusedError
+// with every complaint and its path; DryRun tells it without asking in earnest. A load computes
+// derived fields anew and holds data against JSONSchema and Validate; it asks no reaction and
+// no other guard.
+//
 // # The journal
 //
 // What a session has changed since its last acknowledged save stands in the fast store under

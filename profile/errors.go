@@ -38,7 +38,7 @@ var (
 	// ErrMigration: the data could not be brought to this release's form. The profile is
 	// free again, unchanged. Do not let the player in; the release needs a fix.
 	ErrMigration = errors.New("migration failed")
-	// ErrSchema: the data does not pass Options.Form or Options.Validate, or, at a load, its
+	// ErrSchema: the data does not pass Options.JSONSchema or Options.Validate, or, at a load, its
 	// derived fields cannot be computed. At a load the profile is free again, unchanged; of a
 	// transaction nothing was applied. The error says why.
 	ErrSchema = errors.New("data is not valid")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/node"
+	"github.com/shoalworks/shoal/schema"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -69,10 +70,10 @@ type Options struct {
 	// Validate refuses data that the game could not live with, at load and at each
 	// transaction; it must be pure and quick. Default: everything is valid.
 	Validate func(doc.Value) error
-	// Form refuses data that does not have its form, such as that of a JSON Schema, at load
-	// and at each transaction, with every place that is wrong. At a load Before is null and
-	// there are no edits. It must be pure and quick. Default: every form is right.
-	Form func(Change) []Violation
+	// JSONSchema refuses data that is not as it says, at load and at each transaction, with
+	// every place that is wrong. A transaction costs what it touches, not the whole data (see
+	// schema.Schema.CheckChange). Default: everything is valid.
+	JSONSchema *schema.Schema
 	// Derived are fields that are computed from others: at load, and in each transaction that
 	// changes one of their inputs. No operation can write them. Default: none.
 	Derived []Derived
@@ -83,7 +84,7 @@ type Options struct {
 	// load. Default: everything is open to all.
 	SourcePolicies []SourcePolicy
 	// Guards judge each transaction as a whole, but not a load; those of mode ReportOnly only
-	// report, in Commit.Reports, Stats and once a minute in the log. The names "form",
+	// report, in Commit.Reports, Stats and once a minute in the log. The names "schema",
 	// "validate", "size" and "soft size" are the set's own. Default: none.
 	Guards []Guard
 	// Policy is what a load does about a living holder that does not let go. Default Steal.

@@ -3,14 +3,16 @@ package profile
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/pipeline"
+	"github.com/shoalworks/shoal/schema"
 )
 
 // Names of the set's own guards. A game's guard cannot have them.
 const (
-	guardForm     = "form"
+	guardSchema   = "schema"
 	guardValidate = "validate"
 	guardSize     = "size"
 	guardSoftSize = "soft size"
@@ -26,13 +28,13 @@ type pipelines struct {
 func newPipelines(s *Set) (p pipelines, err error) {
 	o := &s.opts
 	form := []Guard{}
-	if o.Form != nil {
-		form = append(form, Guard{Name: guardForm, Check: o.checkForm})
+	if o.JSONSchema != nil {
+		form = append(form, Guard{Name: guardSchema, Check: o.checkSchema})
 	}
 	if o.Validate != nil {
-		form = append(form, Guard{Name: guardValidate, Check: func(c Change) []Violation { return complaint(s.validate(c.After)) }})
+		form = append(form, Guard{Name: guardValidate, Check: s.checkValid})
 	}
-	size := []Guard{{Name: guardSize, Check: func(c Change) []Violation { return complaint(overHard(c.Before, c.After, o.HardBytes)) }}}
+	size := []Guard{{Name: guardSize, Check: o.checkSize}}
 	if o.SoftBytes > 0 {
 		size = append(size, Guard{Name: guardSoftSize, Mode: ReportOnly, Check: func(c Change) []Violation { return overSoft(c, o.SoftBytes) }})
 	}
@@ -49,30 +51,38 @@ func newPipelines(s *Set) (p pipelines, err error) {
 	return p, nil
 }
 
-// complaint is an error as the complaint of a guard.
-func complaint(err error) []Violation {
+// checkSchema holds data against the schema: a change by what it touches, and data that is to
+// be opened, which has no edits, as a whole.
+func (o *Options) checkSchema(c Change) []Violation {
+	var found []schema.Violation
+	if len(c.Edits) > 0 {
+		found = o.JSONSchema.CheckChange(c.Before, c.After, c.Edits)
+	} else {
+		found = o.JSONSchema.Check(c.After)
+	}
+	var out []Violation
+	for _, v := range found {
+		out = append(out, Violation{Path: v.Path, Problem: fmt.Sprintf("%s (%s)", v.Problem, v.Rule), Err: ErrSchema})
+	}
+	return out
+}
+
+// checkValid asks the game.
+func (s *Set) checkValid(c Change) []Violation {
+	err := s.validate(c.After)
 	if err == nil {
 		return nil
 	}
-	v := Violation{Err: err}
-	if size := (*SizeError)(nil); errors.As(err, &size) {
-		v.Path = size.Path
-	}
-	return []Violation{v}
+	return []Violation{{Problem: strings.TrimPrefix(err.Error(), ErrSchema.Error()+": "), Err: err}}
 }
 
-// checkForm asks the game whether data has its form.
-func (o *Options) checkForm(c Change) []Violation {
-	found := o.Form(c)
-	for i, v := range found {
-		switch {
-		case v.Err == nil:
-			found[i].Err = ErrSchema
-		case !errors.Is(v.Err, ErrSchema):
-			found[i].Err = fmt.Errorf("%w: %w", ErrSchema, v.Err)
-		}
+// checkSize holds a change against the hard budget.
+func (o *Options) checkSize(c Change) []Violation {
+	err := overHard(c.Before, c.After, o.HardBytes)
+	if size := (*SizeError)(nil); errors.As(err, &size) {
+		return []Violation{{Path: size.Path, Err: err}}
 	}
-	return found
+	return nil
 }
 
 // staged is what a transaction would make of the data.
@@ -96,8 +106,9 @@ func (s *Set) stage(before doc.Value, src Source, ops []doc.Op) (staged, error) 
 	return staged{res.After, res.Edits, res.Reports}, nil
 }
 
-// prepared is data in the live form as it is opened: with derived fields computed anew. It is an ErrSchema if they cannot be, or if the data does not
-// have its form. Reactions and other guards judge changes, and so have no say here.
+// prepared is data in the live form as it is opened: with derived fields computed anew. It is
+// an ErrSchema if they cannot be, or if the data is not valid. Reactions and other guards
+// judge changes, and so have no say here.
 func (s *Set) prepared(live doc.Value) (doc.Value, error) {
 	data, err := s.pipes.write.Derive(live)
 	if err != nil {
@@ -106,10 +117,7 @@ func (s *Set) prepared(live doc.Value) (doc.Value, error) {
 	}
 	if _, err := s.pipes.form.Judge(Change{After: data, Source: Source{Kind: SourceSystem}}); err != nil {
 		s.countPanics(err)
-		if !errors.Is(err, ErrSchema) { // the form guard has panicked
-			err = fmt.Errorf("%w: %w", ErrSchema, err)
-		}
-		return live, err
+		return live, fmt.Errorf("%w: %w", ErrSchema, err)
 	}
 	return data, nil
 }

@@ -17,7 +17,7 @@ func plantData(f *fleet, data string) {
 func TestALoadComputesDerivedFields(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		plantData(f, `{"coins":777,"gems":5,"level":99,"list":[],"name":"x","xp":1300}`)
-		a := f.start("a", strict())
+		a := f.start("a", strict(t))
 		s := a.load("u", nil)
 		if want := `{"coins":777,"gems":5,"level":13,"list":[],"name":"x","xp":1300}`; s.Data().String() != want || s.Revision() != 8 {
 			t.Errorf("%v, revision %d, want %s", s.Data(), s.Revision(), want)
@@ -32,14 +32,14 @@ func TestALoadComputesDerivedFields(t *testing.T) {
 
 func TestALoadRefusesWhatHasNotItsForm(t *testing.T) {
 	for name, data := range map[string]string{
-		"form":     `{"coins":1,"name":5,"xp":0}`,
+		"schema":   `{"coins":1,"name":5,"xp":0}`,
 		"validity": `{"coins":-1,"name":"x","xp":0}`,
 		"derived":  `{"coins":1,"name":"x","xp":"many"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, f *fleet) {
 				plantData(f, data)
-				a := f.start("a", strict())
+				a := f.start("a", strict(t))
 				err := a.fails("u", nil, profile.ErrSchema)
 				var r *profile.RefusedError
 				if !errors.As(err, &r) || len(r.Violations) != 1 {
@@ -54,10 +54,10 @@ func TestALoadRefusesWhatHasNotItsForm(t *testing.T) {
 	}
 }
 
-func TestAPanicInFormRefusesTheLoad(t *testing.T) {
+func TestAPanicOfADerivedFieldRefusesTheLoad(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		seed(t, f, "u", 5)
-		a := f.start("a", &profile.Options{Form: func(profile.Change) []profile.Violation { panic("boom") }})
+		a := f.start("a", &profile.Options{Derived: []profile.Derived{{Path: doc.MustPath("/d"), Compute: func([]doc.Value) (doc.Value, error) { panic("boom") }}}})
 		var p *profile.PanicError
 		if err := a.fails("u", nil, profile.ErrSchema); !errors.As(err, &p) || p.Value != "boom" {
 			t.Error(err)
@@ -71,20 +71,19 @@ func TestAPanicInFormRefusesTheLoad(t *testing.T) {
 
 // A panic is one panic, wherever it comes from.
 func TestPanicsOfRulesAreCountedOnce(t *testing.T) {
-	boom := func(c profile.Change) []profile.Violation {
-		if coins(c.After) == 1 {
+	boom := func(v doc.Value) {
+		if coins(v) == 1 {
 			panic("boom")
 		}
-		return nil
 	}
 	bubble(t, func(t *testing.T, f *fleet) {
 		a := f.start("a", &profile.Options{
-			Form: boom, Validate: func(v doc.Value) error { boom(profile.Change{After: v}); return nil },
-			Guards: []profile.Guard{{Name: "soft", Mode: profile.ReportOnly, Check: boom}},
+			Validate: func(v doc.Value) error { boom(v); return nil },
+			Guards:   []profile.Guard{{Name: "soft", Mode: profile.ReportOnly, Check: func(c profile.Change) []profile.Violation { boom(c.After); return nil }}},
 		})
 		_, err := a.load("u", nil).Transact(game, doc.Set("/coins", doc.Int(1)))
 		var r *profile.RefusedError
-		if !errors.As(err, &r) || len(r.Violations) != 3 || a.Stats().Panics != 3 {
+		if !errors.As(err, &r) || len(r.Violations) != 2 || a.Stats().Panics != 2 {
 			t.Errorf("%v, %d panics counted", err, a.Stats().Panics)
 		}
 	})
@@ -92,7 +91,7 @@ func TestPanicsOfRulesAreCountedOnce(t *testing.T) {
 
 func TestDryRunChangesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
-		a := f.start("a", strict())
+		a := f.start("a", strict(t))
 		s := a.load("u", nil)
 		heard := 0
 		s.OnCommit(func(profile.Commit) { heard++ })
@@ -121,7 +120,7 @@ func TestDryRunChangesNothing(t *testing.T) {
 // A dry run on what a view shows goes on from what a load would make of it.
 func TestDryRunOfDataThatIsNotOpen(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
-		a := f.start("a", strict())
+		a := f.start("a", strict(t))
 		dry, err := a.DryRun(doc.Must(map[string]any{"coins": 1, "xp": 300, "level": 9}), game, doc.Increment("/coins", 1))
 		if err != nil || dry.Data.String() != `{"coins":2,"level":3,"list":[1],"name":"x","xp":300}` || len(dry.Edits) != 1 {
 			t.Errorf("%+v, %v", dry, err)

@@ -8,19 +8,20 @@ import (
 
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/profile"
+	"github.com/shoalworks/shoal/schema"
 )
 
 // strict is a set with a rule of every kind.
-func strict() *profile.Options {
+func strict(t *testing.T) *profile.Options {
+	t.Helper()
+	rules, err := schema.Parse([]byte(`{"type":"object","required":["name"],"properties":{"name":{"type":"string"},"list":{"type":"array","items":{"type":"integer"}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
 	return &profile.Options{
-		Template:  doc.Must(map[string]any{"coins": 0, "name": "x", "list": []any{1}, "xp": 0}),
-		HardBytes: 400,
-		Form: func(c profile.Change) []profile.Violation {
-			if name, _ := c.After.Member("name"); name.Kind() != doc.KindString {
-				return []profile.Violation{{Path: doc.MustPath("/name"), Problem: "want a string"}}
-			}
-			return nil
-		},
+		Template:   doc.Must(map[string]any{"coins": 0, "name": "x", "list": []any{1}, "xp": 0}),
+		HardBytes:  400,
+		JSONSchema: rules,
 		Validate: func(v doc.Value) error {
 			if coins(v) < 0 {
 				return errors.New("debts")
@@ -62,7 +63,7 @@ func TestBadInputIsRefusedWithItsPath(t *testing.T) {
 		nested = doc.List(nested)
 	}
 	bubble(t, func(t *testing.T, f *fleet) {
-		a := f.start("a", strict())
+		a := f.start("a", strict(t))
 		s := a.load("u", nil)
 		add(t, s, 5)
 		save(t, s)
@@ -88,7 +89,9 @@ func TestBadInputIsRefusedWithItsPath(t *testing.T) {
 			"mismatch":         {doc.CompareAndSet("/coins", doc.Int(4), doc.Int(9)), "/coins", doc.ErrMismatch},
 			"no operation":     {doc.Op{}, "", doc.ErrBadOp},
 			"too large":        {doc.Set("/text", doc.MustString(strings.Repeat("x", 500))), "/text", profile.ErrTooLarge},
-			"form":             {doc.Set("/name", doc.Int(1)), "/name", profile.ErrSchema},
+			"schema":           {doc.Set("/name", doc.Int(1)), "/name", profile.ErrSchema},
+			"schema, missing":  {doc.Unset("/name"), "/name", profile.ErrSchema},
+			"schema, in depth": {doc.AppendTo("/list", doc.MustString("a")), "/list/1", profile.ErrSchema},
 			"validity":         {doc.Set("/coins", doc.Int(-1)), "", profile.ErrSchema},
 			"derived":          {doc.Set("/level", doc.Int(9)), "/level", profile.ErrDerived},
 			"not computable":   {doc.Set("/xp", doc.MustString("many")), "/level", profile.ErrCompute},
@@ -105,7 +108,7 @@ func TestBadInputIsRefusedWithItsPath(t *testing.T) {
 				t.Fatalf("%s left %v, revision %d, %v", name, s.Data(), s.Revision(), s.Reason())
 			}
 		}
-		if st := a.Stats(); st.Refused != 23 || st.Panics != 1 {
+		if st := a.Stats(); st.Refused != 25 || st.Panics != 1 {
 			t.Errorf("%d refused, %d panics", st.Refused, st.Panics)
 		}
 		add(t, s, 1)
@@ -116,7 +119,7 @@ func TestBadInputIsRefusedWithItsPath(t *testing.T) {
 // One refusal tells everything that is wrong, of the operations and of the guards.
 func TestRefusalsListEveryComplaint(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
-		s := f.start("a", strict()).load("u", nil)
+		s := f.start("a", strict(t)).load("u", nil)
 		_, err := s.Transact(game, doc.Increment("/a/b", 1), doc.Set("/level", doc.Int(1)), doc.Increment("/name", 1))
 		for _, want := range []error{doc.ErrNoPath, profile.ErrDerived, doc.ErrWrongType} {
 			if !errors.Is(err, want) {
@@ -143,7 +146,7 @@ func TestRefusalsListEveryComplaint(t *testing.T) {
 // one commit that is stored as such.
 func TestOneCommitOfOperationsDerivedFieldsAndReactions(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
-		s := f.start("a", strict()).load("u", nil)
+		s := f.start("a", strict(t)).load("u", nil)
 		before := s.Data()
 		c, err := s.Transact(profile.Source{Kind: profile.SourceOperator}, doc.Increment("/xp", 250), doc.Set("/gems", doc.Int(3)))
 		if err != nil {

@@ -69,3 +69,17 @@ func TestGrowingOverTheSoftBudgetIsReported(t *testing.T) {
 		}
 	})
 }
+
+// Trades go through the same pipeline: their reports too.
+func TestTradesReport(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a := f.start("a", &profile.Options{Guards: []profile.Guard{rich}})
+		u, v := a.load("u", nil), a.load("v", nil)
+		got, err := profile.Trade(t.Context(), game,
+			profile.Party{Session: u, Ops: []doc.Op{doc.Increment("/coins", 20)}},
+			profile.Party{Session: v, Ops: []doc.Op{doc.Increment("/coins", 5)}})
+		if err != nil || len(got.Commits[0].Reports) != 2 || len(got.Commits[1].Reports) != 0 || a.Stats().Reports != 2 {
+			t.Errorf("%+v, %v, %d counted", got, err, a.Stats().Reports)
+		}
+	})
+}

@@ -18,7 +18,7 @@ func (o *Options) shapeProblems() error {
 	for name, is := range map[string]bool{
 		"Template": !o.Template.IsNull(), "Schema": o.Schema != 0, "WriteVersion": o.WriteVersion != 0, "Migrations": o.Migrations != nil,
 		"Derived": o.Derived != nil, "Reactions": o.Reactions != nil, "SourcePolicies": o.SourcePolicies != nil,
-		"Form": o.Form != nil, "Validate": o.Validate != nil, "Guards": o.Guards != nil,
+		"JSONSchema": o.JSONSchema != nil, "Validate": o.Validate != nil, "Guards": o.Guards != nil,
 	} {
 		if is {
 			set = append(set, name)

@@ -22,6 +22,9 @@ func (t *trade) run() {
 	t.err = err
 	close(t.decided)
 	for _, p := range t.parties {
+		if err == nil {
+			p.session.report(p.commit)
+		}
 		p.session.deliver()
 	}
 }
