@@ -11,7 +11,8 @@ import (
 // Codec turns values of the package doc into values of the Go type T and back. It never
 // changes, and is safe for any number of goroutines.
 type Codec[T any] struct {
-	plan *plan
+	plan   *plan
+	opaque bool
 }
 
 // For makes the codec of T. What it cannot support is refused with everything that is wrong,
@@ -26,15 +27,16 @@ func For[T any]() (*Codec[T], error) {
 	if err := errors.Join(b.faults...); err != nil {
 		return nil, fmt.Errorf("codec: %s: %w", t, err)
 	}
-	return &Codec[T]{p}, nil
+	return &Codec[T]{p, b.opaque}, nil
 }
 
 // Decode makes a T of v. Members that T does not know are ignored, and a missing member leaves
 // its field zero, as null does. A value of another kind than its field, and a number that does
 // not fit, are errors with their paths: all of them, up to [MaxErrors], each an [*Error].
 //
-// A float without a fraction is taken for an integer field, and an integer for a float field
-// if no digit is lost. A field of type float32 gets the nearest float32.
+// A float without a fraction is taken for an integer field. A float field gets the nearest
+// float of its type; as long as the field stays what it is, [Codec.Graft] keeps the number that
+// is stored, with all its digits.
 func (c *Codec[T]) Decode(v doc.Value) (T, error) {
 	var t T
 	d := decoder{}
@@ -91,3 +93,8 @@ func (c *Codec[T]) Clone(t T) T {
 
 // Plain reports whether values of T hold no references, so that assignment copies them.
 func (c *Codec[T]) Plain() bool { return c.plan.clone == nil }
+
+// Opaque reports whether T holds types whose form only they know: times, bytes in base64, and
+// types with methods for JSON of their own. Without them a value that is as a schema derived
+// from T wants it can be decoded.
+func (c *Codec[T]) Opaque() bool { return c.opaque }

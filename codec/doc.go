@@ -16,7 +16,8 @@
 //     nil slices and maps become empty ones.
 //   - Graft of what Decode gave is the document itself, whatever else is in it.
 //   - Decoding what Graft gave makes the same Go value as decoding what Encode gave.
-//   - Numbers never change silently, except that a float32 field takes the nearest float32.
+//   - An integer field holds the very number that is stored, or Decode fails; a float field holds
+//     the nearest float of its type, and what is stored stays until the field changes.
 //
 // # Concurrency
 //

@@ -26,6 +26,7 @@ type plan struct {
 type builder struct {
 	made   map[reflect.Type]*plan
 	path   string // of the field at hand, for messages
+	opaque bool   // there is a type whose form only it knows
 	faults []error
 }
 
@@ -62,6 +63,7 @@ func (b *builder) newPlan(t reflect.Type) *plan {
 	case reflect.TypeFor[doc.Value]():
 		return valuePlan()
 	case reflect.TypeFor[time.Time]():
+		b.opaque = true
 		return timePlan()
 	case reflect.TypeFor[time.Duration]():
 		return b.fault("time.Duration has no JSON form that all agree on; use a number of seconds, say")
@@ -73,6 +75,7 @@ func (b *builder) newPlan(t reflect.Type) *plan {
 		if !m.Unmarshals {
 			return b.fault("%s writes JSON or text, but cannot read it", t)
 		}
+		b.opaque = true
 		return customPlan(t)
 	}
 	return b.byKind(t)
@@ -96,11 +99,13 @@ func (b *builder) byKind(t reflect.Type) *plan {
 		return b.mapping(t)
 	case reflect.Slice:
 		if isBytes(t) {
+			b.opaque = true
 			return bytesPlan()
 		}
 		return b.slice(t)
 	case reflect.Array:
 		if isBytes(t) {
+			b.opaque = true
 			return byteArrayPlan(t)
 		}
 		return b.array(t)

@@ -102,11 +102,9 @@ func floatPlan(t reflect.Type) *plan {
 	return &plan{
 		leaf: true,
 		decode: func(d *decoder, v doc.Value, out reflect.Value) {
-			f, ok := v.AsFloat()
+			f, ok := number(v)
 			switch {
 			case v.IsNull():
-			case !ok && v.Kind() == doc.KindInt:
-				d.overflows(t.String()+" exactly", v)
 			case !ok:
 				d.wants("a number", v)
 			case t.Kind() == reflect.Float32 && math.IsInf(float64(float32(f)), 0):
@@ -117,7 +115,7 @@ func floatPlan(t reflect.Type) *plan {
 		},
 		graft: func(e *encoder, before doc.Value, has bool, in reflect.Value) (doc.Value, bool) {
 			f := in.Float()
-			if was, ok := before.AsFloat(); has && ok && sameFloat(in, was) || kept(before, has, f == 0) {
+			if was, ok := number(before); has && ok && sameFloat(in, was) || kept(before, has, f == 0) {
 				return before, true
 			}
 			if in.Kind() == reflect.Float32 { // 0.1 stays 0.1.
@@ -130,6 +128,14 @@ func floatPlan(t reflect.Type) *plan {
 			return v, false
 		},
 	}
+}
+
+// number is the float nearest to v.
+func number(v doc.Value) (float64, bool) {
+	if i, ok := v.AsInt(); ok {
+		return float64(i), true
+	}
+	return v.AsFloat()
 }
 
 // sameFloat reports whether what is stored would be decoded to what in holds.

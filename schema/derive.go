@@ -3,6 +3,7 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strconv"
 	"time"
@@ -43,6 +44,9 @@ func For[T any]() (*Schema, error) {
 	root["$schema"] = doc.MustString(dialect)
 	return Parse(doc.MustObject(root).Encode())
 }
+
+// beyondFloat32 is the least number that does not become a float32 by rounding.
+const beyondFloat32 = math.MaxFloat32 + 1<<103
 
 // deriver makes the text of a schema.
 type deriver struct {
@@ -263,13 +267,12 @@ func (d *deriver) scalar(t reflect.Type, tag *tag) keywords {
 		return keywords{"type": doc.MustString("boolean")}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		k := keywords{"type": doc.MustString("integer")}
-		if n := t.Bits(); n < 64 {
-			k["minimum"], k["maximum"] = doc.Int(-1<<(n-1)), doc.Int(1<<(n-1)-1)
-		}
+		n := t.Bits()
+		k["minimum"], k["maximum"] = doc.Int(-1<<(n-1)), doc.Int(1<<(n-1)-1)
 		tag.integer(d, k, t)
 		return k
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		k := keywords{"type": doc.MustString("integer"), "minimum": doc.Int(0)}
+		k := keywords{"type": doc.MustString("integer"), "minimum": doc.Int(0), "maximum": doc.Int(math.MaxInt64)}
 		if n := t.Bits(); n < 64 {
 			k["maximum"] = doc.Int(1<<n - 1)
 		}
@@ -277,6 +280,9 @@ func (d *deriver) scalar(t reflect.Type, tag *tag) keywords {
 		return k
 	case reflect.Float32, reflect.Float64:
 		k := keywords{"type": doc.MustString("number")}
+		if t.Bits() == 32 { // What would become infinite is out.
+			k["exclusiveMinimum"], k["exclusiveMaximum"] = doc.MustFloat(-beyondFloat32), doc.MustFloat(beyondFloat32)
+		}
 		tag.float(d, k)
 		return k
 	case reflect.String:
