@@ -312,20 +312,18 @@ func (l *Ledger) enteredLocked(p *Process, d *Deed, entry, key string, tx store.
 	}
 }
 
-// handledLocked judges mail that takes effect: its row goes, and its id is remembered.
+// handledLocked judges mail, or an edit, that takes effect: its row goes, and its id is
+// remembered.
 func (l *Ledger) handledLocked(p *Process, d *Deed, key string, tx store.Tx) {
-	row := mailPrefix + key + "/" + d.id
-	if s := &l.mu.deeds; d.kind == editEntry && !s.stands(d.id) { // no row: made where the profile is open, or in nobody's
-		row = ""
-	}
-	if row != "" && !slices.ContainsFunc(tx, func(w store.Write) bool { return w.Key == row && w.Op == store.Delete }) {
+	row := mailPrefix + key + "/" + d.id // of an edit it may go later: it was made where the profile is open, too
+	if d.kind != editEntry && !slices.ContainsFunc(tx, func(w store.Write) bool { return w.Key == row && w.Op == store.Delete }) {
 		l.violatedLocked("without its claim", "%s: %s handles mail %s, and leaves it in its box", key, p.Name, d.id)
 	}
 	if rec := l.pageLocked(key).rec; !slices.ContainsFunc(rec.Handled, func(h handledForm) bool { return h.ID == d.id }) {
 		l.violatedLocked("handled id not kept", "%s: %s handles mail %s, and does not remember it", key, p.Name, d.id)
 	}
 	if from := l.mu.deeds.opened(l, key); from != "" {
-		l.mu.events["mail handled after a "+from]++
+		l.mu.events[entered[d.letterKind()]+" after a "+from]++
 	}
 }
 
@@ -490,6 +488,14 @@ func (l *Ledger) waiting(d time.Duration) (out []string) {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// letterKind is the kind of entry that its handling makes.
+func (d *Deed) letterKind() string {
+	if d.kind == editEntry {
+		return editEntry
+	}
+	return mailEntry
 }
 
 // addressee is whose box a piece of mail is in.
