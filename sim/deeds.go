@@ -301,7 +301,7 @@ func (l *Ledger) enteredLocked(p *Process, d *Deed, entry, key string, tx store.
 		if !puts(tx, mailPrefix+d.to+"/"+d.id) {
 			l.violatedLocked("without its claim", "%s: %s sends gift %s, and does not store it with it", key, p.Name, d.id)
 		}
-	case mailEntry:
+	case mailEntry, editEntry:
 		l.handledLocked(p, d, key, tx)
 	case tradeEntry:
 		for other, h := range d.hands {
@@ -312,17 +312,18 @@ func (l *Ledger) enteredLocked(p *Process, d *Deed, entry, key string, tx store.
 	}
 }
 
-// handledLocked judges mail that takes effect: its row goes, and its id is remembered.
+// handledLocked judges mail, or an edit, that takes effect: its row goes, and its id is
+// remembered.
 func (l *Ledger) handledLocked(p *Process, d *Deed, key string, tx store.Tx) {
-	row := mailPrefix + key + "/" + d.id
-	if !slices.ContainsFunc(tx, func(w store.Write) bool { return w.Key == row && w.Op == store.Delete }) {
+	row := mailPrefix + key + "/" + d.id // of an edit it may go later: it was made where the profile is open, too
+	if d.kind != editEntry && !slices.ContainsFunc(tx, func(w store.Write) bool { return w.Key == row && w.Op == store.Delete }) {
 		l.violatedLocked("without its claim", "%s: %s handles mail %s, and leaves it in its box", key, p.Name, d.id)
 	}
 	if rec := l.pageLocked(key).rec; !slices.ContainsFunc(rec.Handled, func(h handledForm) bool { return h.ID == d.id }) {
 		l.violatedLocked("handled id not kept", "%s: %s handles mail %s, and does not remember it", key, p.Name, d.id)
 	}
 	if from := l.mu.deeds.opened(l, key); from != "" {
-		l.mu.events["mail handled after a "+from]++
+		l.mu.events[entered[d.letterKind()]+" after a "+from]++
 	}
 }
 
@@ -377,9 +378,12 @@ func (l *Ledger) receiptRowLocked(p *Process, w store.Write) {
 func (l *Ledger) mailRowLocked(p *Process, w store.Write) {
 	s := &l.mu.deeds
 	key, id, _ := strings.Cut(w.Key[len(mailPrefix):], "/")
-	d, handled := s.byID[mailEntry+id], len(s.done[mailEntry+id]) > 0
+	d, handled := s.byID[mailEntry+id], len(s.done[mailEntry+id])+len(s.done[editEntry+id]) > 0
+	if e := s.byID[editEntry+id]; d == nil && e != nil && e.hands[key].entry != "" {
+		d = e // on its way to the holder
+	}
 	switch {
-	case d == nil || d.to != key:
+	case d == nil || d.kind != editEntry && d.to != key:
 		l.violatedLocked("not conserved", "%s: %s writes mail %s, which nobody wanted to send", key, p.Name, id)
 	case w.Op == store.Put && handled:
 		l.mu.events["mail came again"]++
@@ -388,6 +392,10 @@ func (l *Ledger) mailRowLocked(p *Process, w store.Write) {
 			l.violatedLocked("without its effect", "%s: %s sends gift %s, and the sender keeps it", key, p.Name, id)
 		}
 		s.box[id] = l.now()
+		if d.kind == editEntry {
+			l.mu.events["edit sent to the holder"]++
+			break
+		}
 		l.mu.events["mail sent"]++
 	case w.Op == store.Delete && !handled:
 		l.violatedLocked("mail lost", "%s: %s removes mail %s, which has had no effect", key, p.Name, id)
@@ -475,11 +483,27 @@ func (l *Ledger) waiting(d time.Duration) (out []string) {
 	defer l.mu.Unlock()
 	for id, since := range l.mu.deeds.box {
 		if l.now()-since > d {
-			out = append(out, fmt.Sprintf("mail %s for %s stands in its box since %v", id, l.mu.deeds.byID[mailEntry+id].to, since))
+			out = append(out, fmt.Sprintf("mail %s for %s stands in its box since %v", id, l.mu.deeds.addressee(id), since))
 		}
 	}
 	slices.Sort(out)
 	return out
+}
+
+// letterKind is the kind of entry that its handling makes.
+func (d *Deed) letterKind() string {
+	if d.kind == editEntry {
+		return editEntry
+	}
+	return mailEntry
+}
+
+// addressee is whose box a piece of mail is in.
+func (s *deeds) addressee(id string) string {
+	if d := s.byID[mailEntry+id]; d != nil {
+		return d.to
+	}
+	return "the holder"
 }
 
 // ID is the deed's own mark.

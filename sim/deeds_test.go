@@ -80,12 +80,17 @@ const (
 	receiptRow = "receipt/players/R"
 	giftRow    = "mail/players/q/G"
 	letterRow  = "mail/players/q/L"
+	editRow    = "mail/players/p/E"
 )
 
 // letter puts a letter into the box of q, and has it take effect, but for what a case does.
 func (s *shop) letter(id string) {
-	s.handled["q"] = fmt.Sprintf(`,"handled":[{"at":"2031-05-17T12:00:00.000Z","id":%q,"revision":1}]`, id)
+	s.remembers("q", id)
 	s.does("q", id)
+}
+
+func (s *shop) remembers(key, id string) {
+	s.handled[key] = fmt.Sprintf(`,"handled":[{"at":"2031-05-17T12:00:00.000Z","id":%q,"revision":1}]`, id)
 }
 
 func TestLedgerJudgesDeeds(t *testing.T) {
@@ -167,10 +172,25 @@ func TestLedgerJudgesDeeds(t *testing.T) {
 			s.store(s.record("q"))
 		}, []string{"half a trade", "not conserved", "half a trade"}},
 		{"an edit", func(s *shop) {
+			s.remembers("p", "E")
 			s.does("p", "E")
 			s.store(s.record("p"))
 		}, nil},
+		{"an edit through the box", func(s *shop) {
+			s.store(row(editRow))
+			s.remembers("p", "E")
+			s.does("p", "E")
+			s.store(s.record("p"), remove(editRow))
+		}, nil},
+		{"an edit that stays in the box for a while", func(s *shop) {
+			s.store(row(editRow))
+			s.remembers("p", "E")
+			s.does("p", "E")
+			s.store(s.record("p"))
+			s.store(remove(editRow))
+		}, nil},
 		{"an edit applied twice", func(s *shop) {
+			s.remembers("p", "E")
 			s.does("p", "E")
 			s.does("p", "E")
 			s.store(s.record("p"))
@@ -179,7 +199,8 @@ func TestLedgerJudgesDeeds(t *testing.T) {
 			s.store(store.Write{Key: "profile/players/p", Op: store.Put, Value: rec(1, 0, s.data["p"], "null", "")})
 			s.store(store.Write{Key: "profile/players/p", Op: store.Put, Value: rec(2, 0, s.data["p"], by("A-1", "tx"), "")})
 			s.stages("p", "E")
-			s.store(store.Write{Key: "profile/players/p", Op: store.Put, Value: rec(2, 1, s.data["p"], "null", "")})
+			s.remembers("p", "E")
+			s.store(store.Write{Key: "profile/players/p", Op: store.Put, Value: rec(2, 1, s.data["p"], "null", s.handled["p"])})
 		}, nil},
 	} {
 		s := newShop()

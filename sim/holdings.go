@@ -2,7 +2,6 @@ package sim
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/shoalworks/shoal/doc"
 )
@@ -43,16 +42,8 @@ func holdingsOf(data doc.Value) (h holdings) {
 	return h
 }
 
-// claims is how many of the deeds must be stored with something else, or not at all: all but
-// edits, which are changes like those of play where the profile is open.
-func (h holdings) claims() (n int) {
-	for _, entry := range h.log {
-		if !strings.HasPrefix(entry, editEntry) {
-			n++
-		}
-	}
-	return n
-}
+// claims is how many deeds there were: none of them may be in a journal, and not in the record.
+func (h holdings) claims() int { return len(h.log) }
 
 // hand is what a deed does to one profile.
 type hand struct {

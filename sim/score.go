@@ -98,6 +98,9 @@ func (l *Ledger) score() Score {
 
 // weigh adds what one session shows.
 func (s *Score) weigh(t *Tenure, now time.Duration) {
+	if t.unseen {
+		return
+	}
 	end := now
 	if t.over {
 		end = t.ended

@@ -31,6 +31,7 @@ import (
 //	letter A p2 M1   A sends p2 a coin as mail M1, and waits for the answer
 //	trade A p1 p2 T1 p1 gives p2 a coin in trade T1, and waits for the answer
 //	edit A p1 E1     support gives p1 a coin on A as edit E1, and waits for the answer
+//	begin buy …      the same without waiting, and the others too
 //	forget           the fast store loses its memory
 //	sleep 5s         let time pass
 //	# words          a comment
@@ -119,6 +120,9 @@ func (s *stage) perform(line string) {
 		})
 	case "buy", "gift", "letter", "trade", "edit":
 		s.claim(words[0], server, words[2:])
+	case "begin":
+		s.asks++
+		s.Go(s.servers[key].Process, fmt.Sprintf("begin %d", s.asks), func(*Actor) { s.claim(words[1], s.servers[key], words[3:]) })
 	case "forget":
 		s.Forget()
 	case "sleep":
