@@ -113,6 +113,15 @@ func (o *Options) raised(data doc.Value, from int) (doc.Value, error) {
 	return reconciled(o.Template, data), nil
 }
 
+// loaded is what a load makes of data, before the checks.
+func (o *Options) loaded(data doc.Value, from int, derive func(doc.Value) (doc.Value, error)) (doc.Value, error) {
+	data, err := o.raised(data, from)
+	if err != nil {
+		return data, err
+	}
+	return derive(data)
+}
+
 // loweredTo is live data in an older form, such that the next load makes the same of it. An
 // error says why there is no such thing.
 func (o *Options) loweredTo(live doc.Value, version int, derive func(doc.Value) (doc.Value, error)) (doc.Value, error) {
@@ -123,14 +132,15 @@ func (o *Options) loweredTo(live doc.Value, version int, derive func(doc.Value) 
 	if size := low.Size(); size > o.HardBytes && size > live.Size() {
 		return live, fmt.Errorf("%w: %d bytes in the form of %d, at most %d expected", ErrMigration, size, version, o.HardBytes)
 	}
-	again, err := o.raised(low, version)
-	if err == nil {
-		again, err = derive(again)
-	}
+	again, err := o.loaded(low, version, derive)
 	if err != nil {
 		return live, err
 	}
-	if d := doc.Diff(reconciled(o.Template, live), again); len(d) > 0 {
+	want, err := o.loaded(live, o.Schema, derive)
+	if err != nil {
+		return live, err
+	}
+	if d := doc.Diff(want, again); len(d) > 0 {
 		return live, fmt.Errorf("%w: down to %d and up again changes %q", ErrMigration, version, d[0].Path)
 	}
 	return low, nil

@@ -105,8 +105,8 @@ func (s *Session) takeIn(live doc.Value) {
 	}
 }
 
-// stored is what the record holds, in the live form but without what the template adds, and
-// its revision.
+// stored is what the record holds, and its revision: in the live form, as a load would make it
+// of another one.
 func (s *Session) stored() (doc.Value, uint64) {
 	s.mu.Lock()
 	rec, seen := s.mu.rec, s.mu.shown
@@ -117,7 +117,7 @@ func (s *Session) stored() (doc.Value, uint64) {
 	if seen.known && seen.revision == rec.revision {
 		return seen.data, seen.revision
 	}
-	live, err := s.set.opts.ladder().up(rec.data, rec.schema)
+	live, err := s.set.opts.loaded(rec.data, rec.schema, s.set.pipes.write.Derive)
 	if err != nil { // it has come up before
 		s.set.log.ErrorContext(s.set.life(), "stored data does not come up again", "key", s.key, "err", fmt.Errorf("schema %d: %w", rec.schema, err))
 		return rec.data, rec.revision

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/pipeline"
 	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/faultstore"
@@ -130,6 +131,34 @@ func TestNewPlayersInTheOlderForm(t *testing.T) {
 			if r := f.stored(key); r.Schema != 1 || string(r.Data) != `{"coins":2,"rest":5}` {
 				t.Errorf("%s: %+v", key, r)
 			}
+		}
+	})
+}
+
+// Derived fields come back at the load, so the older form need not have them; and what the
+// store has is shown as a load makes it.
+func TestDerivedFieldsInTheOlderForm(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		opts := inTenths(1)
+		opts.Template = doc.Must(map[string]any{"coins": 0, "hat": "red"})
+		opts.Derived = []pipeline.Derived{{Path: doc.MustPath("/shown"), Inputs: []doc.Path{doc.MustPath("/coins"), doc.MustPath("/hat")}, Compute: func(in []doc.Value) (doc.Value, error) {
+			return doc.List(in...), nil
+		}}}
+		down := opts.Migrations[0].Down
+		opts.Migrations[0].Down = func(v doc.Value) (doc.Value, error) {
+			return down(must(doc.Apply(v, doc.Set("/shown", doc.Null()), doc.Unset("/shown"))))
+		}
+		a := f.start("a", opts)
+		s := a.load("u", nil)
+		if _, err := s.Transact(game, doc.Increment("/coins", 15), doc.Unset("/hat")); err != nil {
+			t.Fatal(err)
+		}
+		save(t, s)
+		if r := f.stored("u"); r.Schema != 1 || string(r.Data) != `{"coins":1,"rest":5}` {
+			t.Errorf("%+v %+v", r, a.Stats())
+		}
+		if v, _ := s.Stored(); v.String() != `{"coins":15,"hat":"red","shown":[15,"red"]}` {
+			t.Errorf("stored: %v", v)
 		}
 	})
 }
