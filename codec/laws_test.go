@@ -155,3 +155,70 @@ func TestACloneSharesNothing(t *testing.T) {
 		}
 	})
 }
+
+// corrupted is v with something else somewhere.
+func corrupted(t *rapid.T, v doc.Value) doc.Value {
+	if rapid.IntRange(0, 5).Draw(t, "here") == 0 {
+		return doc.Must(rapid.SampledFrom(small).Draw(t, "other"))
+	}
+	switch v.Kind() {
+	case doc.KindObject:
+		if v.Len() == 0 {
+			break
+		}
+		var all []string
+		for name := range v.Members() {
+			all = append(all, name)
+		}
+		p := doc.P(rapid.SampledFrom(all).Draw(t, "name"))
+		m, _ := v.Get(p)
+		op := doc.Set(p, corrupted(t, m))
+		if rapid.IntRange(0, 9).Draw(t, "unset") == 0 {
+			op = doc.Unset(p)
+		}
+		after, err := doc.Apply(v, op)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return after
+	case doc.KindList:
+		var items []doc.Value
+		for _, item := range v.Items() {
+			switch rapid.IntRange(0, 4).Draw(t, "item") {
+			case 0:
+			case 1:
+				items = append(items, corrupted(t, item), item)
+			case 2:
+				items = append(items, corrupted(t, item))
+			default:
+				items = append(items, item)
+			}
+		}
+		return doc.List(items...)
+	}
+	return doc.Must(rapid.SampledFrom(small).Draw(t, "other"))
+}
+
+func TestCheckChangeFindsWhatDecodeFinds(t *testing.T) {
+	c := codecOf[rich](t)
+	bad := 0
+	rapid.Check(t, func(t *rapid.T) {
+		before := salted(t, doc.Must(drawRich(t, "x")), "")
+		for range 5 {
+			after := corrupted(t, before)
+			_, want := c.Decode(after)
+			got := c.CheckChange(after, doc.Diff(before, after))
+			if (got == nil) != (want == nil) {
+				t.Fatalf("before %s\nafter %s\nedits %s\ngot %v\nwant %v", before, after, doc.Diff(before, after), got, want)
+			}
+			if want == nil {
+				before = after
+			} else {
+				bad++
+			}
+		}
+	})
+	if bad == 0 {
+		t.Error("nothing was ever wrong")
+	}
+}

@@ -11,6 +11,10 @@ import (
 
 // plan is how one Go type is decoded, grafted and copied.
 type plan struct {
+	typ reflect.Type
+	// child is the plan of a member or an item, nil if the type does not know it; inside tells
+	// whether there are plans for parts at all. It is nil itself where there are none.
+	child func(name string) (p *plan, inside bool)
 	// decode fills out, which is settable and zero.
 	decode func(d *decoder, v doc.Value, out reflect.Value)
 	// graft puts in onto before, if there is one, and tells whether that changed nothing.
@@ -55,6 +59,7 @@ func (b *builder) plan(t reflect.Type) *plan {
 	p := new(plan)
 	b.made[t] = p // Before its parts, which may lead back to it.
 	*p = *b.newPlan(t)
+	p.typ = t
 	return p
 }
 

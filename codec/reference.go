@@ -10,7 +10,7 @@ import (
 // pointer is the plan of a pointer: null is nil.
 func (b *builder) pointer(t reflect.Type) *plan {
 	elem := b.in("", t.Elem())
-	return &plan{
+	p := &plan{
 		decode: func(d *decoder, v doc.Value, out reflect.Value) {
 			if v.IsNull() {
 				return
@@ -40,6 +40,16 @@ func (b *builder) pointer(t reflect.Type) *plan {
 			copied.Set(p)
 		},
 	}
+	p.child = elem.below // Not elem.child: that may not be known yet.
+	return p
+}
+
+// below is the plan of a member or an item, if there are any.
+func (p *plan) below(name string) (next *plan, inside bool) {
+	if p.child == nil {
+		return nil, false
+	}
+	return p.child(name)
 }
 
 // hasReferences reports whether assignment of a value of type t shares something that can be

@@ -50,7 +50,7 @@ func (b *builder) structure(t reflect.Type) *plan {
 			}
 		}
 	}
-	p := &plan{decode: s.decode, graft: s.graft}
+	p := &plan{decode: s.decode, graft: s.graft, child: s.child}
 	if hasReferences(t) {
 		p.clone = s.clone
 	}
@@ -158,6 +158,15 @@ func (s *structure) decode(d *decoder, v doc.Value, out reflect.Value) {
 			d.leave()
 		}
 	}
+}
+
+// child is the plan of a member.
+func (s *structure) child(name string) (*plan, bool) {
+	i, ok := slices.BinarySearchFunc(s.members, name, func(m member, name string) int { return cmp.Compare(m.Name, name) })
+	if !ok {
+		return nil, true
+	}
+	return s.members[i].plan, true
 }
 
 // stored is what an object has under the name of a field.
