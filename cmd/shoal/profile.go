@@ -1,0 +1,10 @@
+package main
+
+// profileCommands are about single profiles and whole sets.
+type profileCommands struct {
+	Get     getCommand     `cmd:"" help:"Print a profile as it is stored."`
+	List    listCommand    `cmd:"" help:"List profiles."`
+	Set     setCommand     `cmd:"" help:"Put a value into a profile, wherever it is held."`
+	Edit    editCommand    `cmd:"" help:"Apply operations to a profile, all or none, wherever it is held."`
+	History historyCommand `cmd:"" help:"Print who changed what."`
+}
