@@ -163,8 +163,8 @@ func TestUpdateIsRefusedWithEveryPlace(t *testing.T) {
 			got = append(got, v.String())
 		}
 		want := []string{
-			`"/coins": form: want at least 0, got -1 (minimum)`,
-			`"/name": form: want at most 8 characters, got 13 (maxLength)`,
+			`"/coins": schema: want at least 0, got -1 (minimum)`,
+			`"/name": schema: want at most 8 characters, got 13 (maxLength)`,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
