@@ -22,12 +22,12 @@ func (m *member) quickOf() quick {
 	if m.direct < 0 || !m.plan.plain {
 		return quickNone
 	}
-	switch m.Type.Kind() {
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+	switch kind := m.Type.Kind(); {
+	case reflect.Zero(m.Type).CanInt():
 		return quickInt
-	case reflect.String:
+	case kind == reflect.String:
 		return quickText
-	case reflect.Bool:
+	case kind == reflect.Bool:
 		return quickFlag
 	default:
 		return quickNone

@@ -284,12 +284,10 @@ func hasPrefix(index, way []int) bool {
 
 // isNothing reports whether a field holds what it holds when its member is missing.
 func isNothing(f reflect.Value, zero func(reflect.Value) bool) bool {
-	switch f.Kind() {
-	case reflect.Slice, reflect.Map:
+	if kind := f.Kind(); kind == reflect.Slice || kind == reflect.Map {
 		return f.Len() == 0
-	default:
-		return f.IsZero() || zero(f)
 	}
+	return f.IsZero() || zero(f)
 }
 
 // isEmpty reports whether a value is what omitempty leaves out.
