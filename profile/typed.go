@@ -62,8 +62,11 @@ func OptionsFor[T any](opts *Options) (*Options, error) {
 			return nil, fmt.Errorf("profile: options: Template: the zero %T: %w", *new(T), err)
 		}
 	}
-	if o.Form == nil {
-		o.Form = formOf(s, c)
+	if o.JSONSchema == nil {
+		o.JSONSchema = s
+		if c.Opaque() {
+			o.fits = fitsOf(c)
+		}
 		if err := o.refusedTemplate(); err != nil {
 			return nil, err
 		}
@@ -77,8 +80,13 @@ func OptionsFor[T any](opts *Options) (*Options, error) {
 // refusedTemplate says what the form has against the template.
 func (o *Options) refusedTemplate() error {
 	var errs []error
-	for _, v := range o.Form(Change{After: o.Template, Source: Source{Kind: SourceSystem}}) {
+	for _, v := range o.JSONSchema.Check(o.Template) {
 		errs = append(errs, fmt.Errorf("profile: options: Template: at %q: %s", v.Path, v.Problem))
+	}
+	if o.fits != nil {
+		for _, v := range o.fits(Change{After: o.Template}) {
+			errs = append(errs, fmt.Errorf("profile: options: Template: at %q: %s", v.Path, v.Problem))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -6,43 +6,11 @@ import (
 
 	"github.com/shoalworks/shoal/codec"
 	"github.com/shoalworks/shoal/doc"
-	"github.com/shoalworks/shoal/schema"
 )
 
-// JSONSchema is an [Options.Form] that holds data to a JSON Schema: at a load all of it, and at
-// a transaction what it has touched. So data that a stricter schema finds wrong cannot be
-// opened (migrate it), and a transaction costs what it changes, whatever the size of the data.
-func JSONSchema(s *schema.Schema) func(Change) []Violation {
-	return func(c Change) []Violation { return misfits(s, c) }
-}
-
-// misfits are the violations of a schema as complaints.
-func misfits(s *schema.Schema, c Change) []Violation {
-	var found []schema.Violation
-	if len(c.Edits) == 0 {
-		found = s.Check(c.After)
-	} else {
-		found = s.CheckChange(c.Before, c.After, c.Edits)
-	}
-	if len(found) == 0 {
-		return nil
-	}
-	out := make([]Violation, len(found))
-	for i, v := range found {
-		out[i] = Violation{Path: v.Path, Problem: v.Problem + " (" + v.Rule + ")", Err: fmt.Errorf("%w: %s", ErrSchema, v.Rule)}
-	}
-	return out
-}
-
-// formOf holds data to a schema, and to what a codec can decode where the schema cannot tell.
-func formOf[T any](s *schema.Schema, c *codec.Codec[T]) func(Change) []Violation {
-	if !c.Opaque() {
-		return JSONSchema(s)
-	}
+// fitsOf holds data to what a codec can decode, where a schema cannot tell.
+func fitsOf[T any](c *codec.Codec[T]) func(Change) []Violation {
 	return func(change Change) []Violation {
-		if out := misfits(s, change); len(out) > 0 {
-			return out
-		}
 		if len(change.Edits) > 0 {
 			return undecodable(c.CheckChange(change.After, change.Edits))
 		}

@@ -192,10 +192,20 @@ func TestNothingUntypedMakesDataThatIsNoT(t *testing.T) {
 	})
 }
 
+// anything is a schema that has nothing to say.
+func anything(t *testing.T) *schema.Schema {
+	t.Helper()
+	s, err := schema.Parse([]byte(`{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func TestStoredDataThatIsNoTGivesTheKeyBack(t *testing.T) {
 	for name, opts := range map[string]*profile.Options{
 		"the form says so":         nil,
-		"only the decoder says so": {Form: func(profile.Change) []profile.Violation { return nil }},
+		"only the decoder says so": {JSONSchema: anything(t)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, f *fleet) {
@@ -253,17 +263,17 @@ func TestOptionsForRefuseWhatCannotBe(t *testing.T) {
 		"a zero value against the tags": {second(profile.OptionsFor[needy](nil)), `Template: at "/name": want at least 1 characters`},
 		"a template of another type":    {second(profile.OptionsFor[pilot](&profile.Options{Template: doc.Must(map[string]any{"coins": "x"})})), `Template: at "/coins"`},
 		"a template of another type, with a form": {second(profile.OptionsFor[pilot](&profile.Options{
-			Template: doc.Must(map[string]any{"coins": "x"}), Form: func(profile.Change) []profile.Violation { return nil },
+			Template: doc.Must(map[string]any{"coins": "x"}), JSONSchema: anything(t),
 		})), `at "/coins"`},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("%s: %v lacks %q", name, c.err, c.want)
 		}
 	}
-	if o, err := profile.OptionsFor[needy](&profile.Options{Template: doc.Must(needy{Name: "x"})}); err != nil || o.Form == nil {
+	if o, err := profile.OptionsFor[needy](&profile.Options{Template: doc.Must(needy{Name: "x"})}); err != nil || o.JSONSchema == nil {
 		t.Errorf("%v", err)
 	}
-	if o, err := profile.OptionsFor[needy](&profile.Options{AsStored: true}); err != nil || o.Form != nil || !o.Template.IsNull() {
+	if o, err := profile.OptionsFor[needy](&profile.Options{AsStored: true}); err != nil || o.JSONSchema != nil || !o.Template.IsNull() {
 		t.Errorf("%+v, %v", o, err)
 	}
 }
@@ -276,7 +286,7 @@ func TestAGivenJSONSchemaIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		srv := f.start("a", typedOptions(t, &profile.Options{Form: profile.JSONSchema(s)}))
+		srv := f.start("a", typedOptions(t, &profile.Options{JSONSchema: s}))
 		ts, err := pilots(t, srv).Load(t.Context(), "u", nil)
 		if err != nil {
 			t.Fatal(err)
