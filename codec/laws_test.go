@@ -48,8 +48,8 @@ func TestEncodeIsFrom(t *testing.T) {
 
 // salted is v with members that no type knows, in every object that is not a map of a game's.
 func salted(t *rapid.T, v doc.Value, at string) doc.Value {
-	switch v.Kind() {
-	case doc.KindObject:
+	switch kind := v.Kind(); {
+	case kind == doc.KindObject:
 		var b doc.Builder
 		for name, m := range v.Members() {
 			b.Add(name, salted(t, m, at+"/"+name))
@@ -62,7 +62,7 @@ func salted(t *rapid.T, v doc.Value, at string) doc.Value {
 			t.Fatal(err)
 		}
 		return o
-	case doc.KindList:
+	case kind == doc.KindList:
 		var items []doc.Value
 		for _, item := range v.Items() {
 			items = append(items, salted(t, item, at+"/*"))
@@ -154,4 +154,68 @@ func TestACloneSharesNothing(t *testing.T) {
 			t.Fatalf("changing the clone made\n%s of\n%s", now, before)
 		}
 	})
+}
+
+// corrupted is v with something else somewhere.
+func corrupted(t *rapid.T, v doc.Value) doc.Value {
+	if rapid.IntRange(0, 5).Draw(t, "here") == 0 {
+		return doc.Must(rapid.SampledFrom(small).Draw(t, "other"))
+	}
+	switch kind := v.Kind(); {
+	case kind == doc.KindObject && v.Len() > 0:
+		var all []string
+		for name := range v.Members() {
+			all = append(all, name)
+		}
+		p := doc.P(rapid.SampledFrom(all).Draw(t, "name"))
+		m, _ := v.Get(p)
+		op := doc.Set(p, corrupted(t, m))
+		if rapid.IntRange(0, 9).Draw(t, "unset") == 0 {
+			op = doc.Unset(p)
+		}
+		after, err := doc.Apply(v, op)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return after
+	case kind == doc.KindList:
+		var items []doc.Value
+		for _, item := range v.Items() {
+			switch rapid.IntRange(0, 4).Draw(t, "item") {
+			case 0:
+			case 1:
+				items = append(items, corrupted(t, item), item)
+			case 2:
+				items = append(items, corrupted(t, item))
+			default:
+				items = append(items, item)
+			}
+		}
+		return doc.List(items...)
+	}
+	return doc.Must(rapid.SampledFrom(small).Draw(t, "other"))
+}
+
+func TestCheckChangeFindsWhatDecodeFinds(t *testing.T) {
+	c := codecOf[rich](t)
+	bad := 0
+	rapid.Check(t, func(t *rapid.T) {
+		before := salted(t, doc.Must(drawRich(t, "x")), "")
+		for range 5 {
+			after := corrupted(t, before)
+			_, want := c.Decode(after)
+			got := c.CheckChange(after, doc.Diff(before, after))
+			if (got == nil) != (want == nil) {
+				t.Fatalf("before %s\nafter %s\nedits %s\ngot %v\nwant %v", before, after, doc.Diff(before, after), got, want)
+			}
+			if want == nil {
+				before = after
+			} else {
+				bad++
+			}
+		}
+	})
+	if bad == 0 {
+		t.Error("nothing was ever wrong")
+	}
 }

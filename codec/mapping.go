@@ -19,7 +19,7 @@ func (b *builder) mapping(t reflect.Type) *plan {
 		return b.fault("%s: the keys must be plain strings", t)
 	}
 	m := &mapping{t, b.in("[]", t.Elem())}
-	return &plan{decode: m.decode, graft: m.graft, clone: m.clone}
+	return &plan{decode: m.decode, graft: m.graft, clone: m.clone, child: func(string) (*plan, bool) { return m.elem, true }}
 }
 
 func (m *mapping) decode(d *decoder, v doc.Value, out reflect.Value) {

@@ -11,6 +11,10 @@ import (
 
 // plan is how one Go type is decoded, grafted and copied.
 type plan struct {
+	typ reflect.Type
+	// child is the plan of a member or an item, nil if the type does not know it; inside tells
+	// whether there are plans for parts at all. It is nil itself where there are none.
+	child func(name string) (p *plan, inside bool)
 	// decode fills out, which is settable and zero.
 	decode func(d *decoder, v doc.Value, out reflect.Value)
 	// graft puts in onto before, if there is one, and tells whether that changed nothing.
@@ -20,6 +24,8 @@ type plan struct {
 	clone func(copied reflect.Value)
 	// leaf tells that values have no members, so nothing unknown can be in them.
 	leaf bool
+	// plain tells that the type is what its kind is.
+	plain bool
 }
 
 // builder makes plans, one for each type.
@@ -55,6 +61,7 @@ func (b *builder) plan(t reflect.Type) *plan {
 	p := new(plan)
 	b.made[t] = p // Before its parts, which may lead back to it.
 	*p = *b.newPlan(t)
+	p.typ = t
 	return p
 }
 
@@ -84,15 +91,15 @@ func (b *builder) newPlan(t reflect.Type) *plan {
 func (b *builder) byKind(t reflect.Type) *plan {
 	switch t.Kind() {
 	case reflect.Bool:
-		return boolPlan()
+		return plain(boolPlan())
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return intPlan(t)
+		return plain(intPlan(t))
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		return uintPlan(t)
 	case reflect.Float32, reflect.Float64:
 		return floatPlan(t)
 	case reflect.String:
-		return stringPlan()
+		return plain(stringPlan())
 	case reflect.Struct:
 		return b.structure(t)
 	case reflect.Map:
@@ -116,6 +123,11 @@ func (b *builder) byKind(t reflect.Type) *plan {
 	case reflect.Invalid, reflect.Complex64, reflect.Complex128, reflect.Chan, reflect.Func, reflect.Pointer, reflect.UnsafePointer:
 	}
 	return b.fault("%s has no JSON form", t)
+}
+
+func plain(p *plan) *plan {
+	p.plain = true
+	return p
 }
 
 // isBytes tells a slice or an array of bytes, which is a string in base64, from one of numbers

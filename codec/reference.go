@@ -10,7 +10,7 @@ import (
 // pointer is the plan of a pointer: null is nil.
 func (b *builder) pointer(t reflect.Type) *plan {
 	elem := b.in("", t.Elem())
-	return &plan{
+	p := &plan{
 		decode: func(d *decoder, v doc.Value, out reflect.Value) {
 			if v.IsNull() {
 				return
@@ -40,6 +40,16 @@ func (b *builder) pointer(t reflect.Type) *plan {
 			copied.Set(p)
 		},
 	}
+	p.child = elem.below // Not elem.child: that may not be known yet.
+	return p
+}
+
+// below is the plan of a member or an item, if there are any.
+func (p *plan) below(name string) (next *plan, inside bool) {
+	if p.child == nil {
+		return nil, false
+	}
+	return p.child(name)
 }
 
 // hasReferences reports whether assignment of a value of type t shares something that can be
@@ -49,19 +59,17 @@ func hasReferences(t reflect.Type) bool {
 	case reflect.TypeFor[time.Time](), reflect.TypeFor[doc.Value]():
 		return false
 	}
-	switch t.Kind() {
-	case reflect.Array:
+	switch kind := t.Kind(); {
+	case kind == reflect.Array:
 		return t.Len() > 0 && hasReferences(t.Elem())
-	case reflect.Struct:
+	case kind == reflect.Struct:
 		for i := range t.NumField() {
 			if hasReferences(t.Field(i).Type) {
 				return true
 			}
 		}
 		return false
-	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Interface, reflect.Chan, reflect.Func, reflect.UnsafePointer:
-		return true
 	default:
-		return false
+		return kind > reflect.Complex128 && kind != reflect.String // Those are all that refer to something.
 	}
 }

@@ -16,7 +16,7 @@ type sequence struct {
 
 func (b *builder) slice(t reflect.Type) *plan {
 	s := &sequence{typ: t, elem: b.in("[]", t.Elem())}
-	return &plan{decode: s.decode, graft: s.graft, clone: func(copied reflect.Value) {
+	return &plan{decode: s.decode, graft: s.graft, child: s.child, clone: func(copied reflect.Value) {
 		if copied.IsNil() {
 			return
 		}
@@ -29,12 +29,15 @@ func (b *builder) slice(t reflect.Type) *plan {
 
 func (b *builder) array(t reflect.Type) *plan {
 	s := &sequence{typ: t, elem: b.in("[]", t.Elem()), fixed: true}
-	p := &plan{decode: s.decode, graft: s.graft}
+	p := &plan{decode: s.decode, graft: s.graft, child: s.child}
 	if hasReferences(t) {
 		p.clone = s.cloneItems
 	}
 	return p
 }
+
+// child is the plan of every item.
+func (s *sequence) child(string) (*plan, bool) { return s.elem, true }
 
 func (s *sequence) cloneItems(copied reflect.Value) {
 	if s.elem.clone == nil {

@@ -16,6 +16,7 @@ type member struct {
 	plan   *plan
 	direct int   // position in the struct itself; negative: it is in an embedded one
 	behind []int // the way to the last embedded pointer before it; nil: there is none
+	quick  quick
 	path   doc.Path
 	zero   func(reflect.Value) bool
 }
@@ -38,6 +39,7 @@ func (b *builder) structure(t reflect.Type) *plan {
 			m.direct = f.Index[0]
 		}
 		m.plan = b.in(dot(b.path)+f.Go, f.Type)
+		m.quick = m.quickOf()
 		s.members = append(s.members, m)
 	}
 	slices.SortFunc(s.members, func(x, y member) int { return cmp.Compare(x.Name, y.Name) })
@@ -50,7 +52,7 @@ func (b *builder) structure(t reflect.Type) *plan {
 			}
 		}
 	}
-	p := &plan{decode: s.decode, graft: s.graft}
+	p := &plan{decode: s.decode, graft: s.graft, child: s.child}
 	if hasReferences(t) {
 		p.clone = s.clone
 	}
@@ -152,12 +154,21 @@ func (s *structure) decode(d *decoder, v doc.Value, out reflect.Value) {
 		return
 	}
 	for m, x := range s.met(v) {
-		if x.there {
+		if x.there && !m.take(x.value, out) {
 			d.enter(m.Name)
 			m.plan.decode(d, x.value, m.made(out))
 			d.leave()
 		}
 	}
+}
+
+// child is the plan of a member.
+func (s *structure) child(name string) (*plan, bool) {
+	i, ok := slices.BinarySearchFunc(s.members, name, func(m member, name string) int { return cmp.Compare(m.Name, name) })
+	if !ok {
+		return nil, true
+	}
+	return s.members[i].plan, true
 }
 
 // stored is what an object has under the name of a field.
@@ -217,6 +228,9 @@ func (s *structure) graft(e *encoder, before doc.Value, has bool, in reflect.Val
 	}
 	var edits []doc.Edit
 	for m, was := range s.met(before) {
+		if was.there && m.still(was.value, in) {
+			continue
+		}
 		edit, changed := s.edit(e, m, before, was, in)
 		if !changed {
 			continue
@@ -270,12 +284,10 @@ func hasPrefix(index, way []int) bool {
 
 // isNothing reports whether a field holds what it holds when its member is missing.
 func isNothing(f reflect.Value, zero func(reflect.Value) bool) bool {
-	switch f.Kind() {
-	case reflect.Slice, reflect.Map:
+	if kind := f.Kind(); kind == reflect.Slice || kind == reflect.Map {
 		return f.Len() == 0
-	default:
-		return f.IsZero() || zero(f)
 	}
+	return f.IsZero() || zero(f)
 }
 
 // isEmpty reports whether a value is what omitempty leaves out.

@@ -74,6 +74,7 @@ type Options struct {
 	// every place that is wrong. A transaction costs what it touches, not the whole data (see
 	// schema.Schema.CheckChange). Default: everything is valid.
 	JSONSchema *schema.Schema
+	fits       func(Change) []Violation // what JSONSchema cannot say of a Go type; see OptionsFor
 	// Derived are fields that are computed from others: at load, and in each transaction that
 	// changes one of their inputs. No operation can write them. Default: none.
 	Derived []Derived

@@ -13,6 +13,7 @@ import (
 // Names of the set's own guards. A game's guard cannot have them.
 const (
 	guardSchema   = "schema"
+	guardType     = "type"
 	guardValidate = "validate"
 	guardSize     = "size"
 	guardSoftSize = "soft size"
@@ -30,6 +31,9 @@ func newPipelines(s *Set) (p pipelines, err error) {
 	form := []Guard{}
 	if o.JSONSchema != nil {
 		form = append(form, Guard{Name: guardSchema, Check: o.checkSchema})
+	}
+	if o.fits != nil {
+		form = append(form, Guard{Name: guardType, Check: o.fits})
 	}
 	if o.Validate != nil {
 		form = append(form, Guard{Name: guardValidate, Check: s.checkValid})
