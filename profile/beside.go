@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/shoalworks/shoal/doc"
@@ -86,8 +87,18 @@ func (s *Session) besideLocked(rec record, now time.Time, more ...Commit) (besid
 	if worthKeeping(s.mu.rec, rec, s.set.opts.VersionEvery, now) {
 		v := versionOf(s.mu.rec)
 		out.keep, rec.kept = &v, stamp(now)
+		if s.keepingLocked(versionKey(s.set.name, s.key, v.revision)) {
+			out.keep = nil
+		}
 	}
 	return out, rec
+}
+
+// keepingLocked tells that a claim puts this record anyway.
+func (s *Session) keepingLocked(key string) bool {
+	return slices.ContainsFunc(s.mu.cuts, func(c *cut) bool {
+		return c.claim.keepsVersion() && c.claim.rows[0].Key == key
+	})
 }
 
 // writes are the rows.

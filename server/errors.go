@@ -36,10 +36,10 @@ type class struct {
 // classes sorts the domain's errors; the first that matches decides.
 func classes() []class {
 	return slices.Concat(
-		[]class{{errClosing, closing}},
+		// Before what a write was refused for: it may be that of a second try, of which the first
+		// may be applied.
+		[]class{{errClosing, closing}, {store.ErrUnknown, outcomeUnknown}},
 		profileClasses(),
-		// Behind the profile's own: a load that timed out has taken nothing, whatever it met.
-		[]class{{store.ErrUnknown, outcomeUnknown}},
 		seasonClasses(),
 		documentClasses(),
 		boardClasses(),
@@ -73,6 +73,12 @@ func profileClasses() []class {
 		{profile.ErrUnsettled, badData},
 		{profile.ErrPolicy, closedToSource},
 		{profile.ErrGuard, badData},
+		{profile.ErrForgotten, forgotten},
+		{profile.ErrChanged, changedSince},
+		{profile.ErrClaimed, claimed},
+		{profile.ErrBoxFull, boxFull},
+		{profile.ErrReceiptTaken, receiptTaken},
+		{profile.ErrNoReceipt, noReceipt},
 	}
 }
 
@@ -194,6 +200,9 @@ func (t table) sort(err error) *failure {
 		all   *profile.RefusedError
 		score *board.RefusedError
 		size  *profile.SizeError
+		party *profile.PartyError
+		held  *profile.EditRefusedError
+		undo  *profile.ConflictError
 		rpc   *connect.Error
 	)
 	switch {
@@ -207,6 +216,14 @@ func (t table) sort(err error) *failure {
 		return &placed
 	case errors.As(err, &word):
 		return &failure{reason: badField, field: word.Field, problem: word.Problem}
+	case errors.Is(err, store.ErrUnknown):
+		return &failure{reason: outcomeUnknown, problem: err.Error()}
+	case errors.As(err, &party):
+		return t.partyFailure(party)
+	case errors.As(err, &held):
+		return &failure{reason: editRefused, problem: err.Error()}
+	case errors.As(err, &undo):
+		return &failure{reason: changedSince, path: pathOf(undo.Paths), problem: err.Error()}
 	case errors.As(err, &score):
 		return &failure{reason: t.classify(err), field: score.Field, problem: score.Problem}
 	case errors.As(err, &all) && len(all.Violations) > 0 && (len(all.Violations) > 1 || all.Violations[0].Guard != ""):
@@ -241,6 +258,35 @@ func (t table) refusal(all *profile.RefusedError) *failure {
 	}
 	f.reason = t.classify(first.Err)
 	return f
+}
+
+// partyFailure is that of one party of a trade: field and path are that party's.
+func (t table) partyFailure(p *profile.PartyError) *failure {
+	f := *t.sort(p.Err)
+	item := indexed("parties", p.Party)
+	if f.field != "" {
+		item += "." + f.field
+	}
+	f.field = item
+	return &f
+}
+
+// pathOf is the first place of a list.
+func pathOf(paths []doc.Path) string {
+	if len(paths) == 0 {
+		return ""
+	}
+	return paths[0].String()
+}
+
+// loadFailure is the error of a load, which has taken nothing, whatever it met.
+func (t table) loadFailure(err error) error {
+	for _, c := range profileClasses() {
+		if errors.Is(err, c.err) {
+			return &failure{reason: c.reason, problem: err.Error(), cause: err}
+		}
+	}
+	return err
 }
 
 func (t table) classify(err error) reason {

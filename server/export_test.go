@@ -44,6 +44,12 @@ func ParseOps(text string) ([]doc.Op, error) { return parseOps(text) }
 // Reason is the reason for an error of the domain.
 func Reason(err error) string { return string(newTable().sort(err).reason) }
 
+// LoadReason is the reason for an error of a load.
+func LoadReason(err error) string {
+	t := newTable()
+	return string(t.sort(t.loadFailure(err)).reason)
+}
+
 // Family is a metric of this package, as docs/metrics.md shows it.
 type Family struct {
 	Name, Kind, Help string

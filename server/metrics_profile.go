@@ -27,7 +27,7 @@ func (s *Server) setSeries() *series[setNumbers] {
 	for _, name := range s.setNames {
 		free[name], takenOver[name] = new(rising), new(rising)
 	}
-	rows := slices.Concat(sessionRows(), loadRows(), endRows(), saveRows(), journalRows(), careRows())
+	rows := slices.Concat(sessionRows(), loadRows(), endRows(), saveRows(), journalRows(), keepingRows(), mailRows(), careRows())
 	return newSeries(rows, func(show func(setNumbers, ...string)) {
 		for _, name := range s.setNames {
 			show(newSetNumbers(s.sets[name].Stats(), free[name], takenOver[name]), name)
@@ -42,6 +42,26 @@ func sessionRows() []row[setNumbers] {
 		gauge("shoal_profile_disowned_tokens", "Tokens of given-up loads whose claim may still land, and that this node is getting rid of now.", func(s setNumbers) float64 { return float64(s.Disowned) }),
 		gauge("shoal_profile_exposed_sessions", "Sessions that have changes now which neither a save nor the journal holds: a crash would lose them.", func(s setNumbers) float64 { return float64(s.Exposed) }),
 		gauge("shoal_profile_exposed_seconds", "For how long, in seconds, the longest exposed session has been exposed; 0 when none is. About JournalEvery when all is well.", func(s setNumbers) float64 { return seconds(s.ExposedFor) }),
+	}
+}
+
+// keepingRows are what is kept of the past, and who follows the present.
+func keepingRows() []row[setNumbers] {
+	return []row[setNumbers]{
+		counter("shoal_profile_audit_entries_total", "Entries of the audit log that were made.", func(s setNumbers) uint64 { return s.Audited }),
+		counter("shoal_profile_versions_total", "States of profiles that were kept as versions.", func(s setNumbers) uint64 { return s.Versions }),
+		counter("shoal_profile_trimmed_total", "Old rows of the audit log, and old versions, that were removed.", func(s setNumbers) uint64 { return s.Trimmed }),
+		counter("shoal_profile_sessions_unlogged_total", "Sessions that are saved without audit log and versions, because the store refuses those.", func(s setNumbers) uint64 { return s.BesideOff }),
+		gauge("shoal_profile_watches", "Watches of sessions that are open now.", func(s setNumbers) float64 { return float64(s.Watches) }),
+		counter("shoal_profile_watch_resyncs_total", "Watches whose reader was too slow, so that it got a new snapshot in the place of commits.", func(s setNumbers) uint64 { return s.Resyncs }),
+	}
+}
+
+func mailRows() []row[setNumbers] {
+	return []row[setNumbers]{
+		counter("shoal_profile_mail_handled_total", "Mail that was dealt with, refused mail included.", func(s setNumbers) uint64 { return s.MailHandled }),
+		counter("shoal_profile_mail_refused_total", "Mail that was refused for good; it is among the handled.", func(s setNumbers) uint64 { return s.MailRefused }),
+		counter("shoal_profile_mail_failures_total", "Attempts to deal with mail that left it in its box. It is tried again.", func(s setNumbers) uint64 { return s.MailFailed }),
 	}
 }
 
@@ -98,8 +118,9 @@ func careRows() []row[setNumbers] {
 	return []row[setNumbers]{
 		counter("shoal_profile_freed_total", "Records that named a token without a session and were freed.", func(s setNumbers) uint64 { return s.Freed }),
 		counter("shoal_profile_quarantined_total", "Stored values that were no profile, or no journal that fits, and were copied to quarantine.", func(s setNumbers) uint64 { return s.Quarantine }),
-		counter("shoal_profile_panics_total", "Panics of the game's own functions: hooks, listeners, validators, guards, reactions, derived fields and migrations.", func(s setNumbers) uint64 { return s.Panics }),
+		counter("shoal_profile_panics_total", "Panics of the game's own functions: hooks, listeners, validators, guards, reactions, derived fields, migrations and handlers of mail.", func(s setNumbers) uint64 { return s.Panics }),
 		counter("shoal_profile_stuck_hooks_total", "Hooks of the game that did not return in time.", func(s setNumbers) uint64 { return s.Stuck }),
+		counter("shoal_profile_slow_listeners_total", "Calls of the game's listeners that took longer than ListenerTimeout.", func(s setNumbers) uint64 { return s.Slow }),
 		counter("shoal_profile_migrated_total", "Sessions opened whose data was of an older form than is written.", func(s setNumbers) uint64 { return s.Migrated }),
 		counter("shoal_profile_unlowered_total", "Saves in the newest form of data, because it would not have survived the older one that is to be written.", func(s setNumbers) uint64 { return s.Unlowered }),
 	}

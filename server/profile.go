@@ -39,7 +39,7 @@ func (p profileService) Load(ctx context.Context, req *shoalv1.ProfileLoadReques
 		if errors.Is(context.Cause(ctx), errClosing) {
 			return nil, &failure{reason: closing, problem: errClosing.Error(), cause: err}
 		}
-		return nil, err
+		return nil, p.s.table.loadFailure(err)
 	}
 	loaded := sess.Loaded()
 	out := &shoalv1.ProfileLoadResponse{

@@ -40,6 +40,13 @@ const (
 	closedToSource  reason = "closed_to_source"
 	dataTooLarge    reason = "data_too_large"
 	repeatedID      reason = "id_reused"
+	forgotten       reason = "not_in_history"
+	changedSince    reason = "changed_since"
+	claimed         reason = "claimed"
+	boxFull         reason = "box_full"
+	editRefused     reason = "edit_refused"
+	receiptTaken    reason = "receipt_taken"
+	noReceipt       reason = "no_receipt"
 	unknownEvent    reason = "unknown_event"
 	noSeason        reason = "no_season"
 	noResult        reason = "no_result"
@@ -97,6 +104,13 @@ func rulings() []ruling {
 		{closedToSource, connect.CodePermissionDenied, 0, notDone, "only other kinds of sources may change this place; the message names them"},
 		{dataTooLarge, connect.CodeFailedPrecondition, 0, notDone, "make the document smaller; what is stored stays as it is"},
 		{repeatedID, connect.CodeAlreadyExists, 0, notDone, "give each request an id of its own"},
+		{forgotten, connect.CodeNotFound, 0, notDone, "History lists what the session remembers; Versions reach further back"},
+		{changedSince, connect.CodeAborted, 0, notDone, "what the commit touched has changed since; change it by operations of your own"},
+		{claimed, connect.CodeFailedPrecondition, 0, notDone, "a receipt, a mail or a trade came with the commit, and stays; force takes the commit back all the same"},
+		{boxFull, connect.CodeResourceExhausted, 0, notDone, "nothing was sent; try again when the player has played"},
+		{editRefused, connect.CodeFailedPrecondition, 0, notDone, "the node that has the profile open refuses the operations; the message says why"},
+		{receiptTaken, connect.CodeAlreadyExists, 0, notDone, "another profile has the receipt: find out whose it is"},
+		{noReceipt, connect.CodeNotFound, 0, notDone, "nothing was granted for it, or not yet"},
 		{alreadyOpen, connect.CodeAlreadyExists, 0, notDone, "go on with Get and Transact, or Release it first"},
 		{notOpen, connect.CodeFailedPrecondition, 0, notDone, "Load it first; Get says who has it open"},
 		{held, connect.CodeAborted, 0, notDone, "another node has it open; try again later"},

@@ -22,20 +22,22 @@ import (
 
 // unreachable are the domain's errors that no call of the daemon can get.
 var unreachable = []string{
-	"doc.ErrUnsupported",   // Go values only
-	"store.ErrConflict",    // the pillars resolve it
-	"profile.ErrMigration", // listed for the day when sets have migrations
-	"profile.ErrFull",      // Players, which is for games in Go
-	"board.ErrDefined",     // Define
-	"board.ErrBusy",        // Forget
-	"board.ErrOrder",       // of a window, not of a call
-	"board.ErrAttempts",    // reported to listeners
-	"board.ErrDeadline",    // Close
-	"board.ErrNoProgress",  // Close
-	"board.ErrPending",     // Close
-	"season.ErrConfig",     // New
-	"season.ErrClock",      // closing
-	"season.ErrFull",       // of a window
+	"doc.ErrUnsupported",     // Go values only
+	"store.ErrConflict",      // the pillars resolve it
+	"profile.ErrMigration",   // listed for the day when sets have migrations
+	"profile.ErrFull",        // Players, which is for games in Go
+	"profile.ErrMailRefused", // what a handler of mail answers, never a call
+	"profile.ErrWatchClosed", // only the daemon closes its watches
+	"board.ErrDefined",       // Define
+	"board.ErrBusy",          // Forget
+	"board.ErrOrder",         // of a window, not of a call
+	"board.ErrAttempts",      // reported to listeners
+	"board.ErrDeadline",      // Close
+	"board.ErrNoProgress",    // Close
+	"board.ErrPending",       // Close
+	"season.ErrConfig",       // New
+	"season.ErrClock",        // closing
+	"season.ErrFull",         // of a window
 }
 
 // The table is closed: every exported error of the domain is in it, or is known to be out of
@@ -136,7 +138,11 @@ func TestErrorsKeepTheirReasonThroughWrapping(t *testing.T) {
 	}{
 		{fmt.Errorf("profile: save u: %w", store.ErrUnknown), "outcome_unknown"},
 		{fmt.Errorf("load: %w", errors.Join(profile.ErrTimeout, store.ErrUnavailable)), "load_timeout"},
-		{fmt.Errorf("load: %w", errors.Join(profile.ErrTimeout, store.ErrUnknown)), "load_timeout"},
+		{fmt.Errorf("profile: send: %w: %w", store.ErrUnknown, profile.ErrBoxFull), "outcome_unknown"},
+		{fmt.Errorf("profile: edit: %w: %w", store.ErrUnknown, &profile.PartyError{Err: profile.ErrBusy}), "outcome_unknown"},
+		{fmt.Errorf("profile: trade: %w", &profile.PartyError{Err: profile.ErrBusy}), "busy"},
+		{&profile.EditRefusedError{Reason: "no"}, "edit_refused"},
+		{&profile.ConflictError{Commit: "1-1"}, "changed_since"},
 		{&profile.EndedError{Key: "u", Reason: profile.Lost}, "lost"},
 		{&profile.EndedError{Key: "u", Reason: profile.Released}, "not_open"},
 		{&profile.SizeError{Path: doc.P("a")}, "data_too_large"},
@@ -148,6 +154,15 @@ func TestErrorsKeepTheirReasonThroughWrapping(t *testing.T) {
 	} {
 		if got := server.Reason(c.err); got != c.reason {
 			t.Errorf("%v: %s, want %s", c.err, got, c.reason)
+		}
+	}
+	// A load has taken nothing, whatever its last answer was.
+	for err, reason := range map[error]string{
+		fmt.Errorf("load: %w", errors.Join(profile.ErrTimeout, store.ErrUnknown)): "load_timeout",
+		fmt.Errorf("load: %w", store.ErrClosed):                                   "closing",
+	} {
+		if got := server.LoadReason(err); got != reason {
+			t.Errorf("%v: %s, want %s", err, got, reason)
 		}
 	}
 }

@@ -52,6 +52,7 @@ func (o Ours) Start(ctx context.Context, p *Process, name string, s Settings) (H
 	if err != nil {
 		return nil, err
 	}
+	set.HandleMail(mailKind, handleMail)
 	return &ourHost{node: n, set: set}, nil
 }
 
