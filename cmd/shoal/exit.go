@@ -44,10 +44,11 @@ func byKind(err error) error {
 	switch {
 	case is(err, profile.ErrNoProfile):
 		code = exitMissing
-	case is(err, profile.ErrInUse, profile.ErrHeld, profile.ErrOpen, profile.ErrBusy, profile.ErrTooLarge, profile.ErrSchema, profile.ErrRepeated, profile.ErrNewerSchema, profile.ErrForeign):
-		code = exitRefused
-	case store.OutcomeOf(err) == store.Unknown:
+	case errors.Is(err, store.ErrUnknown):
 		code = exitUnknown
+	case is(err, profile.ErrRefused, profile.ErrInUse, profile.ErrHeld, profile.ErrOpen, profile.ErrBusy, profile.ErrTooLarge, profile.ErrSchema,
+		profile.ErrRepeated, profile.ErrBoxFull, profile.ErrNewerSchema, profile.ErrForeign), errors.As(err, new(*profile.EditRefusedError)):
+		code = exitRefused
 	case is(err, store.ErrUnavailable, context.DeadlineExceeded):
 		code = exitUnserved
 	}

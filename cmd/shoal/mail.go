@@ -54,7 +54,7 @@ func (c *sendCommand) Run(ctx context.Context, o *output) error {
 		}
 		sent, err := t.set.Send(ctx, c.Key, m)
 		if err != nil {
-			if store.OutcomeOf(err) == store.Unknown {
+			if errors.Is(err, store.ErrUnknown) {
 				err = fmt.Errorf("%w\nthe same command with --id %s finds out, and never sends it twice", err, sent.ID)
 			}
 			return err

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -13,7 +14,9 @@ import (
 )
 
 // print prints v as one line of JSON, or what text says.
-func (t *setTool) print(v any, text func()) error {
+func (t *setTool) print(v any, text func()) error { return t.printTo(t.out, v, text) }
+
+func (t *setTool) printTo(w io.Writer, v any, text func()) error {
 	if !t.json {
 		text()
 		return nil
@@ -22,7 +25,7 @@ func (t *setTool) print(v any, text func()) error {
 	if err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
-	_, err = fmt.Fprintf(t.out, "%s\n", line)
+	_, err = fmt.Fprintf(w, "%s\n", line)
 	return err
 }
 

@@ -179,7 +179,7 @@ func (f *changeFlags) change(ctx context.Context, o *output, key string, ops []d
 		}
 		done, err := t.set.Edit(ctx, key, f.source(), ops...)
 		if err != nil {
-			if store.OutcomeOf(err) == store.Unknown {
+			if errors.Is(err, store.ErrUnknown) {
 				err = fmt.Errorf("%w\nthe same command with --id %s finds out, and is never applied twice", err, done.ID)
 			}
 			return err
