@@ -171,17 +171,6 @@ func TestEveryWriteOfAnAuditedSaveGoesWrongOnce(t *testing.T) {
 	}
 }
 
-func everyFault() []faultstore.Fault {
-	return []faultstore.Fault{
-		{Kind: faultstore.FailBefore},
-		{Kind: faultstore.FailAfter},
-		{Kind: faultstore.Late},
-		{Kind: faultstore.Late, After: time.Second},
-		{Kind: faultstore.Hang},
-		{Kind: faultstore.HangApplied},
-	}
-}
-
 // What came from the journal is in the audit log as one entry without an author, if something
 // audited was among it.
 func TestAuditedCommitsThatOnlyTheJournalHad(t *testing.T) {
