@@ -220,6 +220,8 @@ func (l *Ledger) claimedLocked(p *Process, tx store.Tx) {
 	s, touched := &l.mu.deeds, false
 	for _, w := range tx {
 		switch {
+		case strings.HasPrefix(w.Key, auditPrefix), strings.HasPrefix(w.Key, versionPrefix):
+			l.besideLocked(p, w, tx)
 		case strings.HasPrefix(w.Key, recordPrefix) && w.Op == store.Put:
 			touched = l.ownedLocked(p, w.Key[len(recordPrefix):], tx) || touched
 		case strings.HasPrefix(w.Key, receiptPrefix), strings.HasPrefix(w.Key, mailPrefix):
@@ -239,6 +241,18 @@ func (l *Ledger) claimedLocked(p *Process, tx store.Tx) {
 	}
 	for _, problem := range s.unbalanced() {
 		l.violatedLocked("not conserved", "after a write of %s: %s", p.Name, problem)
+	}
+}
+
+// besideLocked judges a row that is kept beside a save: it is written with it.
+func (l *Ledger) besideLocked(p *Process, w store.Write, tx store.Tx) {
+	kind, rest, _ := strings.Cut(w.Key, "/"+setName+"/")
+	key, _, _ := strings.Cut(rest, "/")
+	switch {
+	case w.Op == store.Put && !puts(tx, recordPrefix+key):
+		l.violatedLocked("without its save", "%s: %s writes %s, and no record with it", key, p.Name, w.Key)
+	case w.Op == store.Put:
+		l.mu.events[kind+" row"]++
 	}
 }
 
