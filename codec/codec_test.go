@@ -54,7 +54,7 @@ func TestDecodeReportsEveryPlaceThatDoesNotFit(t *testing.T) {
 		`codec: at "/by/a~1b/count": wrong kind of value: an integer expected, got string`,
 		`codec: at "/coins": number out of range: 128 does not fit int8`,
 		`codec: at "/gems": number out of range: -1 does not fit uint`,
-		`codec: at "/key": number out of range: "AAAA" does not fit [2]uint8`,
+		`codec: at "/key": 2 bytes expected, got 3`,
 		`codec: at "/name": wrong kind of value: a string expected, got int`,
 		`codec: at "/open": wrong kind of value: a bool expected, got string`,
 		`codec: at "/pair": wrong kind of value: 2 items expected, got 1`,

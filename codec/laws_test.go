@@ -1,6 +1,8 @@
 package codec_test
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,8 +50,8 @@ func TestEncodeIsFrom(t *testing.T) {
 
 // salted is v with members that no type knows, in every object that is not a map of a game's.
 func salted(t *rapid.T, v doc.Value, at string) doc.Value {
-	switch v.Kind() {
-	case doc.KindObject:
+	switch kind := v.Kind(); {
+	case kind == doc.KindObject:
 		var b doc.Builder
 		for name, m := range v.Members() {
 			b.Add(name, salted(t, m, at+"/"+name))
@@ -62,7 +64,7 @@ func salted(t *rapid.T, v doc.Value, at string) doc.Value {
 			t.Fatal(err)
 		}
 		return o
-	case doc.KindList:
+	case kind == doc.KindList:
 		var items []doc.Value
 		for _, item := range v.Items() {
 			items = append(items, salted(t, item, at+"/*"))
@@ -156,16 +158,18 @@ func TestACloneSharesNothing(t *testing.T) {
 	})
 }
 
+// numbersOf are numbers around the limits of Go's types.
+var numbersOf = []any{
+	127, 128, -128, -129, 65535, 65536, -1, 255.0, 1.0, int64(math.MaxInt64), int64(math.MinInt64), float64(1 << 63), -float64(1 << 63), 1e300, 3.5e38, math.MaxFloat32, 1<<53 + 1,
+}
+
 // corrupted is v with something else somewhere.
 func corrupted(t *rapid.T, v doc.Value) doc.Value {
 	if rapid.IntRange(0, 5).Draw(t, "here") == 0 {
-		return doc.Must(rapid.SampledFrom(small).Draw(t, "other"))
+		return doc.Must(rapid.SampledFrom(slices.Concat(small, numbersOf)).Draw(t, "other"))
 	}
-	switch v.Kind() {
-	case doc.KindObject:
-		if v.Len() == 0 {
-			break
-		}
+	switch kind := v.Kind(); {
+	case kind == doc.KindObject && v.Len() > 0:
 		var all []string
 		for name := range v.Members() {
 			all = append(all, name)
@@ -181,7 +185,7 @@ func corrupted(t *rapid.T, v doc.Value) doc.Value {
 			t.Fatal(err)
 		}
 		return after
-	case doc.KindList:
+	case kind == doc.KindList:
 		var items []doc.Value
 		for _, item := range v.Items() {
 			switch rapid.IntRange(0, 4).Draw(t, "item") {

@@ -14,6 +14,9 @@ const MaxErrors = 100
 type Error struct {
 	Path doc.Path // Path is the place in the value.
 	Err  error    // Err says what is wrong; where there is one, it wraps a sentinel of the package doc.
+	// Shape tells that a value is of a wrong kind, or a number out of range: what a schema that
+	// is derived from the type says as well.
+	Shape bool
 }
 
 // Error is the path and what is wrong there.
@@ -39,7 +42,9 @@ func (p *place) enterItem(i int)   { p.steps = append(p.steps, step{"", i}) }
 func (p *place) leave()            { p.steps = p.steps[:len(p.steps)-1] }
 
 // fail notes an error at the present place.
-func (p *place) fail(err error) {
+func (p *place) fail(err error) { p.note(err, false) }
+
+func (p *place) note(err error, shape bool) {
 	if len(p.errs) >= MaxErrors {
 		return
 	}
@@ -49,7 +54,7 @@ func (p *place) fail(err error) {
 			names[i] = strconv.Itoa(s.pos)
 		}
 	}
-	p.errs = append(p.errs, &Error{Path: doc.P(names...), Err: err})
+	p.errs = append(p.errs, &Error{Path: doc.P(names...), Err: err, Shape: shape})
 }
 
 // decoder is a walk from a value into a Go variable.
@@ -65,12 +70,12 @@ type encoder struct {
 
 // wants says that v is of the wrong kind.
 func (d *decoder) wants(what string, v doc.Value) {
-	d.fail(fmt.Errorf("%w: %s expected, got %s", doc.ErrWrongType, what, v.Kind()))
+	d.note(fmt.Errorf("%w: %s expected, got %s", doc.ErrWrongType, what, v.Kind()), true)
 }
 
 // overflows says that v is right but for its size.
 func (d *decoder) overflows(what string, v doc.Value) {
-	d.fail(fmt.Errorf("%w: %s does not fit %s", doc.ErrOverflow, v, what))
+	d.note(fmt.Errorf("%w: %s does not fit %s", doc.ErrOverflow, v, what), true)
 }
 
 // tooDeep ends a walk into something that contains itself.

@@ -24,6 +24,8 @@ type plan struct {
 	clone func(copied reflect.Value)
 	// leaf tells that values have no members, so nothing unknown can be in them.
 	leaf bool
+	// plain tells that the type is what its kind is.
+	plain bool
 }
 
 // builder makes plans, one for each type.
@@ -89,15 +91,15 @@ func (b *builder) newPlan(t reflect.Type) *plan {
 func (b *builder) byKind(t reflect.Type) *plan {
 	switch t.Kind() {
 	case reflect.Bool:
-		return boolPlan()
+		return plain(boolPlan())
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return intPlan(t)
+		return plain(intPlan(t))
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
 		return uintPlan(t)
 	case reflect.Float32, reflect.Float64:
 		return floatPlan(t)
 	case reflect.String:
-		return stringPlan()
+		return plain(stringPlan())
 	case reflect.Struct:
 		return b.structure(t)
 	case reflect.Map:
@@ -121,6 +123,11 @@ func (b *builder) byKind(t reflect.Type) *plan {
 	case reflect.Invalid, reflect.Complex64, reflect.Complex128, reflect.Chan, reflect.Func, reflect.Pointer, reflect.UnsafePointer:
 	}
 	return b.fault("%s has no JSON form", t)
+}
+
+func plain(p *plan) *plan {
+	p.plain = true
+	return p
 }
 
 // isBytes tells a slice or an array of bytes, which is a string in base64, from one of numbers

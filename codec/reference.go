@@ -59,19 +59,17 @@ func hasReferences(t reflect.Type) bool {
 	case reflect.TypeFor[time.Time](), reflect.TypeFor[doc.Value]():
 		return false
 	}
-	switch t.Kind() {
-	case reflect.Array:
+	switch kind := t.Kind(); {
+	case kind == reflect.Array:
 		return t.Len() > 0 && hasReferences(t.Elem())
-	case reflect.Struct:
+	case kind == reflect.Struct:
 		for i := range t.NumField() {
 			if hasReferences(t.Field(i).Type) {
 				return true
 			}
 		}
 		return false
-	case reflect.Pointer, reflect.Map, reflect.Slice, reflect.Interface, reflect.Chan, reflect.Func, reflect.UnsafePointer:
-		return true
 	default:
-		return false
+		return kind > reflect.Complex128 && kind != reflect.String // Those are all that refer to something.
 	}
 }

@@ -2,6 +2,7 @@ package codec
 
 import (
 	"encoding/base64"
+	"fmt"
 	"math"
 	"reflect"
 	"strconv"
@@ -205,7 +206,7 @@ func byteArrayPlan(t reflect.Type) *plan {
 			switch {
 			case !ok:
 			case len(data) != t.Len():
-				d.overflows(t.String(), v)
+				d.fail(fmt.Errorf("%d bytes expected, got %d", t.Len(), len(data)))
 			default:
 				reflect.Copy(out, reflect.ValueOf(data))
 			}

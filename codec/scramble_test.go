@@ -21,8 +21,8 @@ func scrambleValue(v reflect.Value) {
 		}
 		return
 	}
-	switch v.Kind() {
-	case reflect.Struct:
+	switch kind := v.Kind(); {
+	case kind == reflect.Struct:
 		for i := range v.NumField() {
 			if f := v.Field(i); f.CanSet() {
 				scrambleValue(f)
@@ -32,22 +32,22 @@ func scrambleValue(v reflect.Value) {
 				}
 			}
 		}
-	case reflect.Pointer:
+	case kind == reflect.Pointer:
 		if !v.IsNil() {
 			scrambleValue(v.Elem())
 		}
-	case reflect.Slice, reflect.Array:
+	case kind == reflect.Slice || kind == reflect.Array:
 		for i := range v.Len() {
 			scrambleValue(v.Index(i))
 		}
-	case reflect.Map:
+	case kind == reflect.Map:
 		for _, k := range v.MapKeys() {
 			e := reflect.New(v.Type().Elem()).Elem()
 			e.Set(v.MapIndex(k))
 			scrambleValue(e)
 			v.SetMapIndex(k, e)
 		}
-	case reflect.Interface:
+	case kind == reflect.Interface:
 		switch x := v.Interface().(type) {
 		case []any:
 			for i := range x {
@@ -61,15 +61,15 @@ func scrambleValue(v reflect.Value) {
 				delete(x, k)
 			}
 		}
-	case reflect.String:
+	case kind == reflect.String:
 		v.SetString("scrambled")
-	case reflect.Int, reflect.Int8, reflect.Int64:
+	case v.CanInt():
 		v.SetInt(99)
-	case reflect.Uint8, reflect.Uint16, reflect.Uint64:
+	case v.CanUint():
 		v.SetUint(99)
-	case reflect.Bool:
+	case kind == reflect.Bool:
 		v.SetBool(!v.Bool())
-	case reflect.Float32, reflect.Float64:
+	case v.CanFloat():
 		v.SetFloat(99.5)
 	}
 }

@@ -59,7 +59,7 @@ func (s *sequence) decode(d *decoder, v doc.Value, out reflect.Value) {
 	case !s.fixed:
 		out.Set(reflect.MakeSlice(s.typ, v.Len(), v.Len()))
 	case v.Len() != out.Len():
-		d.fail(fmt.Errorf("%w: %d items expected, got %d", doc.ErrWrongType, out.Len(), v.Len()))
+		d.note(fmt.Errorf("%w: %d items expected, got %d", doc.ErrWrongType, out.Len(), v.Len()), true)
 		return
 	}
 	for i, item := range v.Items() {

@@ -16,6 +16,7 @@ type member struct {
 	plan   *plan
 	direct int   // position in the struct itself; negative: it is in an embedded one
 	behind []int // the way to the last embedded pointer before it; nil: there is none
+	quick  quick
 	path   doc.Path
 	zero   func(reflect.Value) bool
 }
@@ -38,6 +39,7 @@ func (b *builder) structure(t reflect.Type) *plan {
 			m.direct = f.Index[0]
 		}
 		m.plan = b.in(dot(b.path)+f.Go, f.Type)
+		m.quick = m.quickOf()
 		s.members = append(s.members, m)
 	}
 	slices.SortFunc(s.members, func(x, y member) int { return cmp.Compare(x.Name, y.Name) })
@@ -152,7 +154,7 @@ func (s *structure) decode(d *decoder, v doc.Value, out reflect.Value) {
 		return
 	}
 	for m, x := range s.met(v) {
-		if x.there {
+		if x.there && !m.take(x.value, out) {
 			d.enter(m.Name)
 			m.plan.decode(d, x.value, m.made(out))
 			d.leave()
@@ -226,6 +228,9 @@ func (s *structure) graft(e *encoder, before doc.Value, has bool, in reflect.Val
 	}
 	var edits []doc.Edit
 	for m, was := range s.met(before) {
+		if was.there && m.still(was.value, in) {
+			continue
+		}
 		edit, changed := s.edit(e, m, before, was, in)
 		if !changed {
 			continue
@@ -279,12 +284,10 @@ func hasPrefix(index, way []int) bool {
 
 // isNothing reports whether a field holds what it holds when its member is missing.
 func isNothing(f reflect.Value, zero func(reflect.Value) bool) bool {
-	switch f.Kind() {
-	case reflect.Slice, reflect.Map:
+	if kind := f.Kind(); kind == reflect.Slice || kind == reflect.Map {
 		return f.Len() == 0
-	default:
-		return f.IsZero() || zero(f)
 	}
+	return f.IsZero() || zero(f)
 }
 
 // isEmpty reports whether a value is what omitempty leaves out.

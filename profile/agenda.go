@@ -198,7 +198,7 @@ func (s *Session) dueLocked(now time.Time) time.Time {
 	w, o := &s.mu.write, &s.set.opts
 	var due time.Time
 	switch {
-	case s.mu.reason != 0, s.mu.trade != nil, s.mu.frozen && (s.mu.leaving == nil || !s.mu.leaving.ready): // whoever makes it ready queues it
+	case s.mu.reason != 0, s.mu.frozen && (s.mu.leaving == nil || !s.mu.leaving.ready): // whoever makes it ready queues it
 		return time.Time{}
 	case s.mu.leaving != nil && s.mu.leaving.ready, w.owed:
 		return w.retry

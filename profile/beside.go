@@ -2,9 +2,11 @@ package profile
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -30,6 +32,15 @@ type beside struct {
 
 // keepsBeside tells that the store can take more than the record.
 func (s *Set) keepsBeside() bool { return s.durable.Abilities().MultiKey }
+
+// leisurely is the durable store for what can wait: behind everything else in the budget, if
+// it is the fleet's own.
+func (s *Set) leisurely() store.Records {
+	if s.opts.Mode != Live {
+		return s.durable
+	}
+	return s.node.For(node.ClassBackground).Durable()
+}
 
 // auditLocked takes a commit into the audit log. Its edits are shared with whoever only reads
 // them.
@@ -86,8 +97,18 @@ func (s *Session) besideLocked(rec record, now time.Time, more ...Commit) (besid
 	if worthKeeping(s.mu.rec, rec, s.set.opts.VersionEvery, now) {
 		v := versionOf(s.mu.rec)
 		out.keep, rec.kept = &v, stamp(now)
+		if s.keepingLocked(versionKey(s.set.name, s.key, v.revision)) {
+			out.keep = nil
+		}
 	}
 	return out, rec
+}
+
+// keepingLocked tells that a claim puts this record anyway.
+func (s *Session) keepingLocked(key string) bool {
+	return slices.ContainsFunc(s.mu.cuts, func(c *cut) bool {
+		return c.claim.keepsVersion() && c.claim.rows[0].Key == key
+	})
 }
 
 // writes are the rows.

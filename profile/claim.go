@@ -153,7 +153,7 @@ func (c *claim) label() string {
 		return c.name
 	case c.handled != nil:
 		return "mail/" + c.handled.id
-	case len(c.rows) > 0:
+	case len(c.rows) > 0 && !c.keepsVersion():
 		return c.rows[0].Key
 	}
 	return ""

@@ -33,6 +33,7 @@ type fleet struct {
 	t      *testing.T
 	engine *memstore.Engine
 	raw    *store.Store
+	wrap   func(store.Parts) store.Parts // what the nodes see instead of the engine; nil: the engine
 }
 
 // server is a node with a set of players.
@@ -71,7 +72,11 @@ func (f *fleet) start(name string, opts *profile.Options) *server {
 func (f *fleet) startWith(no *node.Options, opts *profile.Options) *server {
 	f.t.Helper()
 	faults := faultstore.New(&faultstore.Options{KeepLate: true})
-	st, err := store.New(faults.Wrap(f.engine.Parts()))
+	parts := f.engine.Parts()
+	if f.wrap != nil {
+		parts = f.wrap(parts)
+	}
+	st, err := store.New(faults.Wrap(parts))
 	if err != nil {
 		f.t.Fatal(err)
 	}

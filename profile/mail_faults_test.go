@@ -123,7 +123,7 @@ func TestEveryCallOfAHolderGoesWrongOnce(t *testing.T) {
 
 // give sends coins from one profile to another until it is told that they are sent; the sender
 // is loaded on another node when its own dies.
-func give(t *testing.T, s *profile.Session, other *server, to string, m profile.Mail) *profile.Session {
+func gift(t *testing.T, s *profile.Session, other *server, to string, m profile.Mail) *profile.Session {
 	t.Helper()
 	for try := 0; ; try++ {
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
@@ -156,7 +156,7 @@ func TestEveryCallOfAGiftGoesWrongOnce(t *testing.T) {
 		c := f.start("c", journaling())
 		time.Sleep(5 * time.Second)
 		strike(a)
-		s = give(t, s, c, "v", coinMail("m1", 10))
+		s = gift(t, s, c, "v", coinMail("m1", 10))
 		a.faults.Land()
 		time.Sleep(20 * time.Second)
 		if a.faults.Crashed() {

@@ -114,8 +114,9 @@ func (t *takeover) append(dst []byte) []byte {
 
 // decodeRecord reads the stored form. It is strict about what this release knows and keeps
 // the rest byte by byte. An error that is not errLaterFormat means a foreign value.
-func decodeRecord(text []byte) (record, error) {
-	f := form.Open(text)
+func decodeRecord(text []byte) (record, error) { return recordOf(form.Open(text)) }
+
+func recordOf(f *form.Reader) (record, error) {
 	f.CheckFormat(recordFormat)
 	if f.Err() != nil {
 		return record{}, f.Err()

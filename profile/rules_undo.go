@@ -56,7 +56,7 @@ func reversed(before doc.Value, edits []doc.Edit) []doc.Edit {
 }
 
 const (
-	pastRoom = 256 // about what a commit takes without its edits
+	pastRoom  = 256 // about what a commit takes without its edits
 	placeRoom = 128 // about what an edit takes without its value
 )
 

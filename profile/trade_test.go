@@ -370,6 +370,32 @@ func TestASaveInTheQueueWaitsForATrade(t *testing.T) {
 	})
 }
 
+// A claim that has been waiting for its turn is stored first, with its rows.
+func TestATradeWaitsForAClaimInTheQueue(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		o := bags()
+		o.MaxWrites = 1
+		a, u, v := marketOf(t, f, o)
+		w := a.load("w", nil)
+		add(t, w, 1)
+		time.Sleep(10 * time.Second)
+		add(t, w, 1)
+		a.faults.SetRule(always(on("commit", "profile/"), faultstore.Fault{Delay: time.Second}))
+		done := make(chan error, 2)
+		go func() { done <- w.Save(context.Background()) }()
+		synctest.Wait()
+		go func() { done <- grant(context.Background(), u) }()
+		synctest.Wait()
+		_, err := profile.Trade(t.Context(), game,
+			profile.Party{Session: v, Ops: []doc.Op{doc.Increment("/coins", -1)}},
+			profile.Party{Session: u, Ops: []doc.Op{doc.Increment("/coins", 1)}})
+		f.together(t, f.storedData("u"))
+		if err := errors.Join(err, <-done, <-done); err != nil || coins(f.storedData("u")) != 16 {
+			t.Errorf("%v: %v", err, f.storedData("u"))
+		}
+	})
+}
+
 // Whoever follows a session, and its history, see a trade as any commit; it is not undone.
 func TestATradeIsACommitLikeAnyOther(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
@@ -421,13 +447,15 @@ func TestTradeAfterASaveAndAClaim(t *testing.T) {
 		if _, err := swap(t.Context(), "t", u, v); err != nil || !swapped(t, f.storedData("u"), f.storedData("v")) {
 			t.Errorf("%v", err)
 		}
-		if err := <-saved; err != nil || a.Stats().Conflicts > 0 {
+		err := <-saved
+		time.Sleep(5 * time.Second)
+		if err != nil || a.Stats().Conflicts > 0 {
 			t.Errorf("%v, %d conflicts", err, a.Stats().Conflicts)
 		}
 		a.faults.SetRule(faultstore.Nth(1, on("commit", "profile/"), faultstore.Fault{Delay: time.Second}))
 		go func() { claimed <- grant(context.Background(), u) }()
 		synctest.Wait()
-		_, err := profile.Trade(t.Context(), game, profile.Party{Session: v, Ops: []doc.Op{doc.Increment("/coins", -1)}}, profile.Party{Session: u, Ops: []doc.Op{doc.Increment("/coins", 1)}})
+		_, err = profile.Trade(t.Context(), game, profile.Party{Session: v, Ops: []doc.Op{doc.Increment("/coins", -1)}}, profile.Party{Session: u, Ops: []doc.Op{doc.Increment("/coins", 1)}})
 		if err := errors.Join(err, <-claimed); err != nil {
 			t.Fatal(err)
 		}

@@ -85,7 +85,9 @@ func (s *Session) propose(p proposal) (Commit, error) {
 	if len(st.edits) == 0 && p.src.ID == "" && p.claim == nil {
 		return Commit{Revision: known.Revision, Source: p.src, Data: before}, nil
 	}
-	return s.commit(Commit{ID: p.src.ID, Time: s.set.node.Now(), Source: p.src, Edits: st.edits, Data: st.after, Reports: st.reports}, p)
+	return s.commit(Commit{
+		ID: p.src.ID, Revision: known.Revision, Time: s.set.node.Now(), Source: p.src, Edits: st.edits, Data: st.after, Reports: st.reports,
+	}, p)
 }
 
 // admit lets a transaction in, or answers it from the ids that are remembered.
@@ -132,18 +134,22 @@ func (s *Session) openLocked() error {
 }
 
 // commit makes the staged change the session's data, unless the session was frozen
-// meanwhile.
+// meanwhile. c has the revision of the data that it was made of; a trade may have come and gone
+// since.
 func (s *Session) commit(c Commit, p proposal) (Commit, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.openLocked(); err != nil {
 		return Commit{}, err
 	}
+	if c.Revision != s.mu.revision {
+		return Commit{}, fmt.Errorf("a trade came between: %w", ErrBusy)
+	}
 	if err := s.mayCarryLocked(p.claim, c.Data); err != nil {
 		return Commit{}, err
 	}
 	wasDirty := s.dirtyLocked()
-	c.Revision = s.mu.revision + 1
+	c.Revision++
 	named := c.ID != ""
 	if !named {
 		c.ID = commitID(s.epoch, c.Revision)

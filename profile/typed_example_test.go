@@ -59,7 +59,7 @@ func ExampleOpen() {
 	check(err)
 	check(st.Close(ctx))
 	// Output:
-	// "/class": form: want one of "angler", "diver", "", got "pirate" (enum)
-	// "/coins": form: want at least 0, got -86 (minimum)
+	// "/class": schema: want one of "angler", "diver", "", got "pirate" (enum)
+	// "/coins": schema: want at least 0, got -86 (minimum)
 	// {Coins:14 Class:angler Items:map[cod:3]}
 }

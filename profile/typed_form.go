@@ -19,12 +19,15 @@ func fitsOf[T any](c *codec.Codec[T]) func(Change) []Violation {
 	}
 }
 
-// undecodable is what a codec complains of, place by place.
+// undecodable is what a codec complains of, place by place, but for what a schema says as well.
 func undecodable(err error) []Violation {
 	var out []Violation
 	for _, e := range separate(err) {
 		v := Violation{Err: fmt.Errorf("%w: %w", ErrSchema, e)}
 		if at := (*codec.Error)(nil); errors.As(e, &at) {
+			if at.Shape {
+				continue
+			}
 			v.Path, v.Problem = at.Path, at.Err.Error()
 		}
 		out = append(out, v)

@@ -163,8 +163,8 @@ func TestUpdateIsRefusedWithEveryPlace(t *testing.T) {
 			got = append(got, v.String())
 		}
 		want := []string{
-			`"/coins": form: want at least 0, got -1 (minimum)`,
-			`"/name": form: want at most 8 characters, got 13 (maxLength)`,
+			`"/coins": schema: want at least 0, got -1 (minimum)`,
+			`"/name": schema: want at most 8 characters, got 13 (maxLength)`,
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Error(diff)
@@ -182,7 +182,8 @@ func TestNothingUntypedMakesDataThatIsNoT(t *testing.T) {
 			doc.Set("/coins", doc.MustString("many")), doc.Set("/bag/cod", doc.Null()), doc.AppendTo("/log", doc.MustObject(nil)),
 			doc.Set("/seen", doc.MustString("noon")), doc.Set("", doc.MustObject(map[string]doc.Value{"log": doc.Int(1)})),
 		} {
-			if _, err := ts.Transact(game, op); !errors.Is(err, profile.ErrSchema) {
+			var refused *profile.RefusedError
+			if _, err := ts.Transact(game, op); !errors.Is(err, profile.ErrSchema) || !errors.As(err, &refused) || len(refused.Violations) != 1 {
 				t.Errorf("%s: %v", op, err)
 			}
 		}

@@ -23,13 +23,13 @@ func (c *checker) choose(o *choices, v doc.Value) {
 	}
 }
 
-func (c *checker) anyOf(any []*rule, v doc.Value) {
-	for _, r := range any {
+func (c *checker) anyOf(some []*rule, v doc.Value) {
+	for _, r := range some {
 		if fits(r, v) {
 			return
 		}
 	}
-	c.none("anyOf", any, v)
+	c.none("anyOf", some, v)
 }
 
 func (c *checker) onlyOne(one []*rule, v doc.Value) {

@@ -115,10 +115,10 @@ func (d *deriver) look(t reflect.Type) {
 	}
 	d.within[t] = true
 	defer func() { d.within[t] = false }()
-	switch t.Kind() {
-	case reflect.Slice, reflect.Array, reflect.Map:
+	switch kind := t.Kind(); {
+	case holdsItems(kind):
 		d.look(t.Elem())
-	case reflect.Struct:
+	case kind == reflect.Struct:
 		fields, err := field.Of(t)
 		if err != nil {
 			return // It is reported later.
@@ -126,8 +126,12 @@ func (d *deriver) look(t reflect.Type) {
 		for _, f := range fields {
 			d.look(f.Type)
 		}
-	default:
 	}
+}
+
+// holdsItems tells the kinds of types that hold many of one other type.
+func holdsItems(kind reflect.Kind) bool {
+	return kind == reflect.Slice || kind == reflect.Array || kind == reflect.Map
 }
 
 // schema is the schema of a type with what a tag says.
@@ -200,11 +204,11 @@ func (d *deriver) bare(t reflect.Type, tag *tag) keywords {
 		tag.text(d, k)
 		return k
 	}
-	switch t.Kind() {
-	case reflect.Struct:
+	switch kind := t.Kind(); {
+	case kind == reflect.Struct:
 		tag.only(d, t.String())
 		return d.structure(t)
-	case reflect.Slice, reflect.Array, reflect.Map:
+	case holdsItems(kind):
 		return d.container(t, tag)
 	default:
 		return d.scalar(t, tag)
@@ -261,40 +265,37 @@ func (d *deriver) container(t reflect.Type, tag *tag) keywords {
 }
 
 func (d *deriver) scalar(t reflect.Type, tag *tag) keywords {
-	switch t.Kind() {
-	case reflect.Bool:
+	switch zero := reflect.Zero(t); {
+	case t.Kind() == reflect.Bool:
 		tag.only(d, "a bool")
 		return keywords{"type": doc.MustString("boolean")}
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+	case zero.CanInt():
 		k := keywords{"type": doc.MustString("integer")}
 		n := t.Bits()
 		k["minimum"], k["maximum"] = doc.Int(-1<<(n-1)), doc.Int(1<<(n-1)-1)
 		tag.integer(d, k, t)
 		return k
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+	case zero.CanUint():
 		k := keywords{"type": doc.MustString("integer"), "minimum": doc.Int(0), "maximum": doc.Int(math.MaxInt64)}
 		if n := t.Bits(); n < 64 {
 			k["maximum"] = doc.Int(1<<n - 1)
 		}
 		tag.integer(d, k, t)
 		return k
-	case reflect.Float32, reflect.Float64:
+	case zero.CanFloat():
 		k := keywords{"type": doc.MustString("number")}
 		if t.Bits() == 32 { // What would become infinite is out.
 			k["exclusiveMinimum"], k["exclusiveMaximum"] = doc.MustFloat(-beyondFloat32), doc.MustFloat(beyondFloat32)
 		}
 		tag.float(d, k)
 		return k
-	case reflect.String:
+	case t.Kind() == reflect.String:
 		k := keywords{"type": doc.MustString("string")}
 		tag.text(d, k)
 		return k
-	case reflect.Interface:
-		if t.NumMethod() == 0 {
-			tag.only(d, "any")
-			return keywords{}
-		}
-	default:
+	case t.Kind() == reflect.Interface && t.NumMethod() == 0:
+		tag.only(d, "any")
+		return keywords{}
 	}
 	d.fault("%s has no JSON form", t)
 	return keywords{}

@@ -156,30 +156,27 @@ func (l *Ledger) tradedLocked(tx store.Tx) {
 		}
 		pg := l.pageLocked(w.Key[len(recordPrefix):])
 		next, err := parseRecord(w.Value)
-		if err != nil || pg.rec == nil {
+		if err != nil || pg.rec == nil || pg.rec.Session == nil || pg.rec.data.Equal(next.data) {
 			continue
 		}
-		if _, known := pg.where(next.data); known {
-			continue
-		}
-		t := pg.byEpoch[next.Epoch]
+		t := pg.byEpoch[pg.rec.Epoch] // who writes, unless it is a takeover
 		if t == nil {
-			t = l.unseenLocked(pg, next)
+			t = l.unseenLocked(pg)
 		}
-		l.reachLocked(t, next)
+		if t.states[fingerprint(next.data)] == 0 {
+			l.reachLocked(t, next)
+		}
 	}
 }
 
-// unseenLocked is the session of a load that nobody was told of.
-func (l *Ledger) unseenLocked(pg *page, next *recordForm) *Tenure {
+// unseenLocked is the session that the record names, of a load that nobody was told of.
+func (l *Ledger) unseenLocked(pg *page) *Tenure {
+	r := pg.rec
 	t := &Tenure{
-		id: fmt.Sprintf("%s.unseen.%d", pg.key, next.Epoch), page: pg, epoch: next.Epoch, base: pg.rec.at, opened: l.now(), excused: -1,
-		start: l.commitOf(pg.rec.data, pg.rec.Revision), states: make(map[uint64]int), last: pg.rec.data, unseen: true,
+		id: fmt.Sprintf("%s.unseen.%d", pg.key, r.Epoch), page: pg, proc: l.hostLocked(r.Session.Node).proc, epoch: r.Epoch,
+		base: r.at, opened: l.now(), excused: -1, start: l.commitOf(r.data, r.Revision), states: make(map[uint64]int), last: r.data, unseen: true,
 	}
-	if next.Session != nil {
-		t.proc = l.hostLocked(next.Session.Node).proc
-	}
-	pg.byEpoch[next.Epoch] = t
+	pg.byEpoch[r.Epoch] = t
 	pg.tenures = append(pg.tenures, t)
 	return t
 }
@@ -223,6 +220,8 @@ func (l *Ledger) claimedLocked(p *Process, tx store.Tx) {
 	s, touched := &l.mu.deeds, false
 	for _, w := range tx {
 		switch {
+		case strings.HasPrefix(w.Key, auditPrefix), strings.HasPrefix(w.Key, versionPrefix):
+			l.besideLocked(p, w, tx)
 		case strings.HasPrefix(w.Key, recordPrefix) && w.Op == store.Put:
 			touched = l.ownedLocked(p, w.Key[len(recordPrefix):], tx) || touched
 		case strings.HasPrefix(w.Key, receiptPrefix), strings.HasPrefix(w.Key, mailPrefix):
@@ -242,6 +241,18 @@ func (l *Ledger) claimedLocked(p *Process, tx store.Tx) {
 	}
 	for _, problem := range s.unbalanced() {
 		l.violatedLocked("not conserved", "after a write of %s: %s", p.Name, problem)
+	}
+}
+
+// besideLocked judges a row that is kept beside a save: it is written with it.
+func (l *Ledger) besideLocked(p *Process, w store.Write, tx store.Tx) {
+	kind, rest, _ := strings.Cut(w.Key, "/"+setName+"/")
+	key, _, _ := strings.Cut(rest, "/")
+	switch {
+	case w.Op == store.Put && !puts(tx, recordPrefix+key):
+		l.violatedLocked("without its save", "%s: %s writes %s, and no record with it", key, p.Name, w.Key)
+	case w.Op == store.Put:
+		l.mu.events[kind+" row"]++
 	}
 }
 

@@ -26,6 +26,14 @@
 // had held and has forgotten may be lost with its node, until the next save of the holder; such
 // double faults are counted apart, and a session that ends in order is never excused.
 //
+// Those outside of all servers claim: a platform delivers receipts until it hears that they are
+// granted, players send gifts and trade, a studio writes to its players, its support edits
+// their profiles. Each of these deeds leaves an entry in the log that is part of the data, and
+// moves coins and items that have names. So a deed that is done twice, or by half, shows in the
+// data, and the ledger judges each write: every entry is new and comes with what it claims,
+// every coin has come from somewhere, every item is in one profile or one mail. What a library
+// says of a deed is compared with what is stored.
+//
 // # Guarantees
 //
 // The same seed gives the same run, to the last step: [World.Hash] is the proof, and the

@@ -180,7 +180,7 @@ func (l *Ledger) Opened(p *Process, key string, h Hold) *Tenure {
 	}
 	t.base = l.resolveLocked(pg, data, "opened by "+p.Name)
 	if epoch != 0 {
-		if other := pg.byEpoch[epoch]; other != nil {
+		if other := pg.byEpoch[epoch]; other != nil && !other.unseen {
 			l.violatedLocked("two sessions", "%s: epoch %d opened on %s and on %s", key, epoch, other.proc.Name, p.Name)
 		}
 		pg.byEpoch[epoch] = t

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/shoalworks/shoal/doc"
@@ -22,17 +23,46 @@ func (h ourHold) Grant(ctx context.Context, id string, ops ...doc.Op) Answer {
 
 // Gift implements Claimant.
 func (h ourHold) Gift(ctx context.Context, m Mail, ops ...doc.Op) Answer {
-	return Undone
+	_, err := h.Session.SendMail(ctx, profile.Source{}, m.To, m.ours(), ops...)
+	return answerOf(err)
 }
 
 // Send implements Clearing.
 func (h *ourHost) Send(ctx context.Context, m Mail) Answer {
-	return Undone
+	_, err := h.set.Send(ctx, m.To, m.ours())
+	return answerOf(err)
+}
+
+// mailKind is that of mail that is handled by the game; other mail carries its operations.
+const mailKind = "deed"
+
+// ours is mail for our library: every other one is handled by the game.
+func (m Mail) ours() profile.Mail {
+	out := profile.Mail{ID: m.ID, From: "sim", AllowMissing: true}
+	if last := m.ID[len(m.ID)-1]; last%2 == 0 {
+		out.Ops = m.Ops
+		return out
+	}
+	body, err := json.Marshal(m.Ops)
+	if err == nil {
+		out.Kind = mailKind
+		out.Body, err = doc.Parse(body, nil)
+	}
+	if err != nil {
+		panic("sim: mail: " + err.Error())
+	}
+	return out
+}
+
+// handleMail is the game's handler.
+func handleMail(_ context.Context, _ *profile.Session, m profile.Mail) (ops []doc.Op, err error) {
+	return ops, m.Body.Into(&ops)
 }
 
 // Edit implements Clearing.
 func (h *ourHost) Edit(ctx context.Context, key, id string, ops ...doc.Op) Answer {
-	return Undone
+	_, err := h.set.Edit(ctx, key, profile.Source{Kind: profile.SourceOperator, Actor: "support", ID: id}, ops...)
+	return answerOf(err)
 }
 
 // Trade implements Clearing.

@@ -118,6 +118,9 @@ func (s *scribe) writeLocked(p *Process, w store.Write) {
 	case strings.HasPrefix(w.Key, notePrefix):
 		holder, _, _ := strings.Cut(w.Key[len(notePrefix):], "/")
 		if w.Op == store.Delete {
+			if about, mail := strings.CutSuffix(w.Key, "/mail"); mail { // see node.Note
+				key = "the mail of " + about[strings.LastIndexByte(about, '/')+1:]
+			}
 			s.sayLocked(p, "removes the note for %s about %s", s.plain(holder), key)
 			return
 		}

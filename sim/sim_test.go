@@ -173,6 +173,10 @@ func required() []string {
 	return []string{
 		"takeover", "unknown outcome", "outbid", "lost", "fallback", "grant", "memory lost", "clock step", "pause", "poison", "foreign value",
 		"opening append", "opened again", "seal", "seal refusal", "replay", "saved instead", "sealer crashed", "memory restored",
+		"receipt granted", "receipt repeated", "receipt unknown", "receipt refused", "gift sent", "gift repeated", "gift unknown", "letter unknown",
+		"mail handled", "mail handled after a takeover", "mail came again", "traded", "trade refused", "trade unknown",
+		"audit row", "version row",
+		"edited", "edited after a takeover", "edit here", "edit elsewhere", "edit nowhere", "edit sent to the holder", "edit unknown",
 	}
 }
 

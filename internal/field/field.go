@@ -27,8 +27,10 @@ type Field struct {
 func Of(t reflect.Type) ([]Field, error) {
 	w := walker{seen: map[reflect.Type]bool{t: true}}
 	w.queue = append(w.queue, embedded{typ: t, children: true})
-	for i := 0; i < len(w.queue); i++ {
-		w.structure(w.queue[i])
+	for len(w.queue) > 0 {
+		next := w.queue[0]
+		w.queue = w.queue[1:]
+		w.structure(next)
 	}
 	if err := errors.Join(w.faults...); err != nil {
 		return nil, err
@@ -58,7 +60,7 @@ func (w *walker) fault(name, format string, args ...any) {
 
 func (w *walker) structure(s embedded) {
 	names := make(map[string]string)
-	tagged, any := false, false
+	tagged, members := false, false
 	for i := range s.typ.NumField() {
 		sf := s.typ.Field(i)
 		tag, has := sf.Tag.Lookup("json")
@@ -73,7 +75,7 @@ func (w *walker) structure(s embedded) {
 			}
 			continue
 		}
-		any = true
+		members = true
 		f := Field{Name: sf.Name, Go: goName, Index: append(slices.Clone(s.index), i), Type: sf.Type, Tag: sf.Tag}
 		if err := f.read(tag); err != nil {
 			w.fault(goName, "%w", err)
@@ -93,7 +95,7 @@ func (w *walker) structure(s embedded) {
 		names[f.Name] = goName
 		w.found = append(w.found, f)
 	}
-	if s.typ.NumField() > 0 && !tagged && !any {
+	if s.typ.NumField() > 0 && !tagged && !members {
 		w.fault(cmp.Or(s.goName, s.typ.String()), "the struct has no exported fields")
 	}
 }

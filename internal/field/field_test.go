@@ -27,7 +27,7 @@ type High struct {
 type top struct {
 	*High
 	Plain  string `json:"plain,omitempty"`
-	Zero   int    `json:",omitzero,case:strict"`
+	Nil    int    `json:",omitzero,case:strict"`
 	When   time.Time
 	Out    int `json:"-"`
 	hidden int //nolint:unused // it is there to be left alone
@@ -40,9 +40,9 @@ func TestOfFollowsTheRulesOfJSON(t *testing.T) {
 	}
 	var got []string
 	for _, f := range fields {
-		got = append(got, f.Name+" "+f.Go)
+		got = append(got, f.Name+"="+f.Go)
 	}
-	want := []string{"Both High.Both", "tagged High.Tagged", "Deep High.low.Deep", "plain Plain", "Zero Zero", "When When"}
+	want := []string{"Both=High.Both", "tagged=High.Tagged", "Deep=High.low.Deep", "plain=Plain", "Nil=Nil", "When=When"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

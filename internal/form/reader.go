@@ -29,8 +29,16 @@ type Reader struct {
 
 // Open splits an object into its members. It is as strict as package doc: duplicate
 // names, invalid UTF-8 and trailing data are refused.
-func Open(text []byte) *Reader {
-	f := &Reader{}
+func Open(text []byte) *Reader { return open(text, bytes.Clone) }
+
+// Glance is Open for who looks and goes on: what is taken from it shares the text's memory.
+func Glance(text []byte) *Reader { return open(text, func(raw []byte) []byte { return raw }) }
+
+// ordinary is how many members an object has, as a rule at most.
+const ordinary = 12
+
+func open(text []byte, keep func([]byte) []byte) *Reader {
+	f := &Reader{members: make([]Member, 0, ordinary)}
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text))
 	if tok, err := dec.ReadToken(); err != nil || tok.Kind() != '{' {
 		f.err = errors.Join(errors.New("a JSON object expected"), err)
@@ -48,7 +56,7 @@ func Open(text []byte) *Reader {
 			f.err = err
 			return f
 		}
-		f.members = append(f.members, Member{Name: name, Raw: bytes.Clone(raw)})
+		f.members = append(f.members, Member{Name: name, Raw: keep(raw)})
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		f.err = err
@@ -87,6 +95,18 @@ func (f *Reader) Take(name string) []byte {
 // Has tells that the member is there, null included.
 func (f *Reader) Has(name string) bool {
 	return slices.ContainsFunc(f.members, func(m Member) bool { return m.Name == name })
+}
+
+// Swap puts another text in a member's place and returns what was there; nil, and nothing is
+// changed, when there is no such member.
+func (f *Reader) Swap(name string, raw []byte) []byte {
+	i := slices.IndexFunc(f.members, func(m Member) bool { return m.Name == name })
+	if i < 0 {
+		return nil
+	}
+	was := f.members[i].Raw
+	f.members[i].Raw = raw
+	return was
 }
 
 // Rest are the members that nobody took, in byte order of their names.
