@@ -162,5 +162,5 @@ func (s *Set) setFree(ctx context.Context, c node.Class, z *seizure, r reading, 
 	if err := s.node.Pass(ctx, c, node.KindWrite); err != nil {
 		return false, err
 	}
-	return recovered, s.put(z.key, freed(rec, evidence, s.node.Now()), r.version, s.node.NewVersion(), z.beside...)
+	return recovered, s.put(z.key, freed(rec, evidence, s.node.Now()), r.version, s.node.NewVersion(), append(z.beside, z.acts...)...)
 }

@@ -81,11 +81,7 @@ func (s *Set) load(caller context.Context, key string, o LoadOptions) (*Session,
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	l := &load{
-		set: s, key: key, opts: o, begun: s.clk.Now(),
-		kick: make(chan struct{}, 1), cancel: cancel, sent: make(map[store.Version]arrival),
-	}
-	l.seize = seizure{set: s, key: key, by: s.node.NewToken(), schema: s.opts.Schema}
+	l := s.newLoad(key, o, cancel)
 	if err := s.reserve(ctx, l); err != nil {
 		return nil, l.reason(caller, err)
 	}
@@ -99,6 +95,14 @@ func (s *Set) load(caller context.Context, key string, o LoadOptions) (*Session,
 		return nil, err
 	}
 	return s.opened(ctx, l, sess)
+}
+
+func (s *Set) newLoad(key string, o LoadOptions, cancel context.CancelCauseFunc) *load {
+	return &load{
+		set: s, key: key, opts: o, begun: s.clk.Now(),
+		kick: make(chan struct{}, 1), cancel: cancel, sent: make(map[store.Version]arrival),
+		seize: seizure{set: s, key: key, by: s.node.NewToken(), schema: s.opts.Schema},
+	}
 }
 
 // reserve takes the key on this node, so that it has one load or session at most. It waits

@@ -140,16 +140,33 @@ func (q *auditQueue) add(e AuditEntry) {
 	q.bytes += size
 }
 
-// stored forgets what a record at this revision holds: it was stored with it.
+// stored forgets what a record at this revision holds: it was stored with it. Of an entry that
+// stood for fewer commits when it was sent, the others stay.
 func (q *auditQueue) stored(revision uint64) (n int) {
 	for n < len(q.list) && q.list[n].Revision <= revision {
 		n++
 	}
-	q.drop(q.list[:n])
-	if q.list = q.list[n:]; len(q.list) == 0 {
-		q.list = nil
+	if n == 0 {
+		return 0
 	}
+	q.drop(q.list[:n])
+	var rest []AuditEntry
+	if last := q.list[n-1]; last.Through > revision {
+		e := last.upTo(last.Through - revision)
+		e.Revision, e.ID, e.Claim, e.Edits, e.Paths, e.More = revision+1, "", "", nil, nil, 0
+		e.Source = Source{Kind: SourceSystem, Note: "many commits while saves did not land; who made them is not known"}
+		rest, q.bytes = []AuditEntry{e}, q.bytes+e.size()
+	}
+	q.list = append(rest, q.list[n:]...)
 	return n
+}
+
+// upTo is an entry that stands for no more than so many commits.
+func (e AuditEntry) upTo(commits uint64) AuditEntry {
+	if uint64(e.Commits) > commits {
+		e.Commits = int(commits)
+	}
+	return e
 }
 
 // retract forgets what can never be stored: everything from a revision on.
@@ -159,7 +176,11 @@ func (q *auditQueue) retract(from uint64) {
 		n--
 	}
 	q.drop(q.list[n:])
-	q.list = q.list[:n]
+	if q.list = q.list[:n]; n > 0 && q.list[n-1].Through >= from {
+		last := &q.list[n-1]
+		last.Through = from - 1
+		*last = last.upTo(from - last.Revision)
+	}
 }
 
 func (q *auditQueue) drop(list []AuditEntry) {

@@ -23,6 +23,7 @@ type seizure struct {
 	// sealed is the version of the seal as it was found or written; 0: none.
 	sealed store.Version
 	beside []store.Write // goes with the claim: what the audit log says of the replay
+	acts   []store.Write // goes with what frees the record: who has it freed
 	from   string        // the node whose journal it was
 	token  string        // its session
 	// disputed is the pair that disagreed at the last try: if the record, read again, stands

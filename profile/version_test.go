@@ -348,7 +348,7 @@ func TestRestoreSaysWhenTheAuditLogDoesNotReachBack(t *testing.T) {
 				add(t, s, 1)
 				save(t, s)
 				for range c.audited {
-					give(t, s, ann, 1)
+					award(t, s, ann, 1)
 					release(t, s)
 					s = a.load("u", nil)
 				}

@@ -79,6 +79,7 @@ func profileClasses() []class {
 		{profile.ErrBoxFull, boxFull},
 		{profile.ErrReceiptTaken, receiptTaken},
 		{profile.ErrNoReceipt, noReceipt},
+		{profile.ErrNoMail, noMail},
 	}
 }
 
