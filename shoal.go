@@ -26,7 +26,7 @@ type Options struct {
 	Documents map[string]*shared.Options
 	// Ranked names the set of profiles whose keys the boards rank, so that a person's entries
 	// go with their profile (profile.Set.Erase). Season boards rank the season's Set. Default:
-	// the only one of Sets; with several, none.
+	// the only one of Sets; with several, none. "-" is none.
 	Ranked string
 	// Boards are the leaderboards, by name. Default none; seasons bring their own.
 	Boards map[string]board.Config
@@ -87,8 +87,8 @@ func (o *Options) problems() error {
 			errs = append(errs, fmt.Errorf("shoal: options: Seasons[%s].Set: the name of one of the Sets expected, got %q", name, o.Seasons[name].Set))
 		}
 	}
-	if _, ok := o.Sets[o.Ranked]; !ok && o.Ranked != "" {
-		errs = append(errs, fmt.Errorf("shoal: options: Ranked: the name of one of the Sets expected, got %q", o.Ranked))
+	if _, ok := o.Sets[o.Ranked]; !ok && o.Ranked != "" && o.Ranked != "-" {
+		errs = append(errs, fmt.Errorf("shoal: options: Ranked: the name of one of the Sets, or -, expected, got %q", o.Ranked))
 	}
 	return errors.Join(errs...)
 }

@@ -70,11 +70,12 @@ func (s *Session) dirtiedLocked() {
 }
 
 // journalableLocked is what may be journaled: everything, or what was there before a claim.
-func (s *Session) journalableLocked() (doc.Value, uint64) {
+func (s *Session) journalableLocked() (doc.Value, uint64, []mark) {
 	if len(s.mu.cuts) > 0 {
-		return s.mu.cuts[0].before, s.mu.cuts[0].revision - 1
+		c := s.mu.cuts[0]
+		return c.before, c.revision - 1, c.marks
 	}
-	return s.mu.data, s.mu.revision
+	return s.mu.data, s.mu.revision, s.mu.marks
 }
 
 // draft takes what is to be journaled now. ok is false when nothing is.
@@ -84,7 +85,7 @@ func (s *Session) draft() (d *draft, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j := &s.mu.journal
-	data, revision := s.journalableLocked()
+	data, revision, known := s.journalableLocked()
 	f := appendFacts{
 		revision: revision, base: s.mu.rec.revision, limit: s.set.opts.JournalBytes,
 		frozen: s.heldUpLocked() || s.mu.reason != 0, refused: s.mu.write.fails > 0,
@@ -96,7 +97,7 @@ func (s *Session) draft() (d *draft, ok bool) {
 		j.tracks.follow(data)
 	}
 	var marks []mark
-	for _, m := range s.mu.marks {
+	for _, m := range known {
 		if m.revision > f.base && m.revision <= revision {
 			marks = append(marks, m)
 		}

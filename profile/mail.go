@@ -31,6 +31,7 @@ const (
 	reservedKinds = "shoal."
 )
 
+// Why mail is not dealt with.
 var (
 	// ErrBoxFull: the player's box is full. Nothing was sent. Try again when they have played,
 	// or keep it elsewhere.

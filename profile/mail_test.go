@@ -134,6 +134,7 @@ func TestMailForAPlayerWhoIsOnline(t *testing.T) {
 func TestMailDuringAnOutageOfTheFastStore(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a, b, s := journaled(t, f)
+		time.Sleep(time.Second)
 		for _, n := range []*server{a, b} {
 			n.faults.Outage(faultstore.Fast|faultstore.Bus, true)
 		}

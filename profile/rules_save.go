@@ -19,6 +19,9 @@ type hold struct {
 	// finals are the final saves whose outcome is unknown: each may be applied, or not, or
 	// may still be.
 	finals []store.Version
+	// loose tells that saves of unknown outcome, final or not, may still be applied: none of
+	// them can be as soon as the record has left the version on which they are conditional.
+	loose bool
 }
 
 // attempt is a save that was sent.
@@ -44,9 +47,10 @@ const (
 func answered(h hold, a attempt, err error) (hold, saveStep) {
 	switch store.OutcomeOf(err) {
 	case store.Done:
-		h.version, h.base, h.finals = a.version, max(h.base, a.revision), nil
+		h.version, h.base, h.finals, h.loose = a.version, max(h.base, a.revision), nil, false
 		return h, saveDone
 	case store.Unknown:
+		h.loose = true
 		if a.final {
 			h.finals = append(slices.Clip(h.finals), a.version)
 		}
@@ -64,7 +68,7 @@ func answered(h hold, a attempt, err error) (hold, saveStep) {
 func readBack(h hold, a attempt, r reading) (hold, saveStep) {
 	if h.mine(r) {
 		if r.version != h.version {
-			h.finals = nil // they were conditional on versions that are gone
+			h.finals, h.loose = nil, false // they were conditional on versions that are gone
 		}
 		h.version = r.version
 		h.base = max(h.base, r.record.revision)

@@ -26,17 +26,17 @@ func TestAnswered(t *testing.T) {
 		want hold
 		step saveStep
 	}{
-		"done":           {mine, normal, nil, hold{"mine", 3, 11, 8, nil}, saveDone},
-		"done, renewal":  {mine, attempt{version: 11, revision: 4}, nil, hold{"mine", 3, 11, 5, nil}, saveDone},
+		"done":           {mine, normal, nil, hold{"mine", 3, 11, 8, nil, false}, saveDone},
+		"done, renewal":  {mine, attempt{version: 11, revision: 4}, nil, hold{"mine", 3, 11, 5, nil, false}, saveDone},
 		"unavailable":    {mine, normal, store.ErrUnavailable, mine, saveRefused},
 		"too large":      {mine, final, store.ErrTooLarge, mine, saveRefused},
 		"conflict":       {mine, normal, fmt.Errorf("x: %w", conflict), mine, saveReadBack},
-		"unknown":        {mine, normal, store.ErrUnknown, mine, saveReadBack},
-		"bare context":   {mine, normal, errors.New("context canceled"), mine, saveReadBack},
-		"final unknown":  {mine, final, store.ErrUnknown, hold{"mine", 3, 10, 5, []store.Version{11}}, saveReadBack},
+		"unknown":        {mine, normal, store.ErrUnknown, hold{"mine", 3, 10, 5, nil, true}, saveReadBack},
+		"bare context":   {mine, normal, errors.New("context canceled"), hold{"mine", 3, 10, 5, nil, true}, saveReadBack},
+		"final unknown":  {mine, final, store.ErrUnknown, hold{"mine", 3, 10, 5, []store.Version{11}, true}, saveReadBack},
 		"final conflict": {mine, final, conflict, mine, saveReadBack},
 		"final done at last": {
-			hold{"mine", 3, 10, 5, []store.Version{6}}, final, nil, hold{"mine", 3, 11, 8, nil}, saveDone,
+			hold{"mine", 3, 10, 5, []store.Version{6}, true}, final, nil, hold{"mine", 3, 11, 8, nil, false}, saveDone,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +60,7 @@ func after(epoch uint64, token string, took *takeover) record {
 
 func TestReadBack(t *testing.T) {
 	normal, final := attempt{version: 11, revision: 8}, attempt{version: 11, revision: 8, final: true}
-	bound := hold{"mine", 3, 10, 5, []store.Version{11}}
+	bound := hold{"mine", 3, 10, 5, []store.Version{11}, true}
 	own := storedRecord("mine", "here")
 	own.revision = 7
 	for name, c := range map[string]struct {
@@ -106,7 +106,7 @@ func TestReadBack(t *testing.T) {
 }
 
 func TestReadBackUnbindsWhenTheRecordHasMovedOn(t *testing.T) {
-	bound := hold{"mine", 3, 10, 5, []store.Version{11}}
+	bound := hold{"mine", 3, 10, 5, []store.Version{11}, true}
 	own := storedRecord("mine", "here")
 	final := attempt{version: 11, revision: 8, final: true}
 	if h, _ := readBack(bound, final, reading{version: 10, record: own}); !h.bound() {

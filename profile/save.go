@@ -359,10 +359,11 @@ func (s *Session) failed(a attempt, err error, certain bool) {
 		s.refuseSyncsLocked(errUnjournaled)
 	}
 	s.listLocked()
+	open := !certain || s.mu.hold.loose // an earlier one may still land
 	s.mu.Unlock()
 	s.set.log.WarnContext(s.set.life(), "save did not land", "key", s.key, "final", a.final, "certain", certain, "err", err)
 	if t != nil {
-		if !certain {
+		if open {
 			err = fmt.Errorf("%w: %w", store.ErrUnknown, err)
 		}
 		t.finish(err)

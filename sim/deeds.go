@@ -296,10 +296,10 @@ func (l *Ledger) ownedLocked(p *Process, key string, tx store.Tx) bool {
 func (l *Ledger) enteredLocked(p *Process, d *Deed, entry, key string, tx store.Tx) {
 	s := &l.mu.deeds
 	if has := s.done[entry]; len(has) > 0 && (d.kind != tradeEntry || slices.Contains(has, key)) {
-		l.violatedLocked(twice[entry[:2]], "%s: %s stores %s once more, after %v", key, p.Name, entry, has)
+		l.violatedLocked(twice(entry[:2]), "%s: %s stores %s once more, after %v", key, p.Name, entry, has)
 	}
 	s.done[entry] = append(s.done[entry], key)
-	l.mu.events[entered[entry[:2]]]++
+	l.mu.events[entered(entry[:2])]++
 	if d.open == 0 && d.told == 0 {
 		l.doneSecretlyLocked(d)
 	}
@@ -334,7 +334,7 @@ func (l *Ledger) handledLocked(p *Process, d *Deed, key string, tx store.Tx) {
 		l.violatedLocked("handled id not kept", "%s: %s handles mail %s, and does not remember it", key, p.Name, d.id)
 	}
 	if from := l.mu.deeds.opened(l, key); from != "" {
-		l.mu.events[entered[d.letterKind()]+" after a "+from]++
+		l.mu.events[entered(d.letterKind())+" after a "+from]++
 	}
 }
 
@@ -346,15 +346,18 @@ func (*deeds) opened(l *Ledger, key string) string {
 	return ""
 }
 
-// twice and entered are the words for entries.
-var (
-	twice = map[string]string{
+// twice and entered are the words for an entry that comes once more, and for one that comes.
+func twice(kind string) string {
+	return map[string]string{
 		receiptEntry: "granted twice", giftEntry: "sent twice", mailEntry: "mail handled twice", tradeEntry: "traded twice", editEntry: "edited twice",
-	}
-	entered = map[string]string{
+	}[kind]
+}
+
+func entered(kind string) string {
+	return map[string]string{
 		receiptEntry: "receipt granted", giftEntry: "gift sent", mailEntry: "mail handled", tradeEntry: "traded", editEntry: "edited",
-	}
-)
+	}[kind]
+}
 
 func puts(tx store.Tx, key string) bool {
 	return slices.ContainsFunc(tx, func(w store.Write) bool { return w.Key == key && w.Op == store.Put })

@@ -39,6 +39,7 @@ type config struct {
 	Limits limitsConfig `json:"limits"`
 
 	Sets    map[string]setConfig    `json:"sets"`
+	Ranked  string                  `json:"ranked"`
 	Boards  map[string]boardConfig  `json:"boards"`
 	Seasons map[string]seasonConfig `json:"seasons"`
 }

@@ -71,7 +71,7 @@ func (f *setFlags) asNode(ctx context.Context, o *output, cfg config, st *store.
 		Node: node.Options{
 			Name: "cli", Beat: time.Duration(cfg.Beat), DeadAfter: time.Duration(cfg.DeadAfter), Limits: cfg.Limits.limits(), Logger: logger,
 		},
-		Sets: map[string]*profile.Options{f.Set: toolOptions()},
+		Sets: map[string]*profile.Options{f.Set: toolOptions()}, Ranked: cfg.ranks(f.Set),
 	})
 	if err != nil {
 		return &exitError{exitUsage, err}
@@ -85,6 +85,14 @@ func (f *setFlags) asNode(ctx context.Context, o *output, cfg config, st *store.
 		return byKind(err)
 	}
 	return closeErr
+}
+
+// ranks is the set of a tool if the boards rank its keys, else "-".
+func (c *config) ranks(set string) string {
+	if _, only := c.Sets[set]; c.Ranked == set || c.Ranked == "" && only && len(c.Sets) == 1 {
+		return set
+	}
+	return "-"
 }
 
 // toolOptions are those of a set that a person works on: the data is taken as it is stored,

@@ -181,3 +181,38 @@ not json
 		t.Errorf("coins behind the broken lines: %s", got)
 	}
 }
+
+// A player's session is ended by an operator; later their data is erased, with their entries on
+// the boards. Both want the key repeated.
+func TestOperatorsEndSessionsAndErase(t *testing.T) {
+	x := tool{t: t, store: filepath.Join(t.TempDir(), "game")}
+	d := serve(t, x.store)
+	d.call("ProfileService/Load", `{"set":"players","key":"ann"}`)
+	d.call("ProfileService/Transact", `{"set":"players","key":"ann","ops":[{"op":"set","path":"/coins","value":3}]}`)
+	d.call("ProfileService/Sync", `{"set":"players","key":"ann"}`)
+	d.call("BoardService/Submit", `{"board":"Kills","entries":[{"key":"ann","score":7}]}`)
+	x.fails(2, "repeat the key with --confirm ann", "profile", "release", "ann")
+	x.does("nothing was changed", "profile", "release", "ann", "--dry-run")
+	x.does("ann: free", "profile", "release", "ann", "--confirm", "ann", "-m", "stuck")
+	if got := x.value("ann", "/coins"); got != "3" {
+		t.Errorf("coins: %s: what was synced is lost", got)
+	}
+	x.does("nobody", "profile", "release", "ann")
+	d.await("the score is on the board", func() error {
+		if code, answer := d.post("BoardService/Top", `{"board":"Kills"}`); code != 200 || !bytes.Contains(answer, []byte("ann")) {
+			return errors.New(string(answer))
+		}
+		return nil
+	})
+	x.fails(2, "repeat the key with --confirm ann", "profile", "erase", "ann")
+	x.does("Nothing was erased", "profile", "erase", "ann", "--dry-run")
+	x.does("ann: erased", "profile", "erase", "ann", "--confirm", "ann")
+	x.fails(5, "no such profile", "profile", "get", "ann")
+	d.await("the board forgets", func() error {
+		if _, answer := d.post("BoardService/Top", `{"board":"Kills"}`); bytes.Contains(answer, []byte("ann")) {
+			return errors.New(string(answer))
+		}
+		return nil
+	})
+	x.does("there was no profile", "profile", "erase", "nobody", "--confirm", "nobody")
+}
