@@ -12,7 +12,7 @@ import (
 	"github.com/shoalworks/shoal/store"
 )
 
-// ErrNoVersion: no version of the profile is kept under this revision. See Set.Versions.
+// ErrNoVersion tells that no version of the profile is kept under this revision. See Set.Versions.
 var ErrNoVersion = errors.New("no such version")
 
 // Version is an earlier state of a profile, kept when a save replaced it.

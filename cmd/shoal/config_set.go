@@ -138,7 +138,7 @@ func memberOf(option string) string {
 
 // parts are the errors that were joined.
 func parts(err error) (out []error) {
-	many, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the joined error itself
+	many, ok := err.(interface{ Unwrap() []error })
 	if !ok || strings.HasPrefix(err.Error(), optionsPrefix) && !strings.Contains(err.Error(), "\n") {
 		return []error{err}
 	}
