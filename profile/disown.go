@@ -159,8 +159,13 @@ func (s *Set) setFree(ctx context.Context, c node.Class, z *seizure, r reading, 
 	if err != nil {
 		return false, err
 	}
-	if err := s.node.Pass(ctx, c, node.KindWrite); err != nil {
-		return false, err
+	for {
+		if err := s.node.Pass(ctx, c, node.KindWrite); err != nil {
+			return false, err
+		}
+		err := s.put(z.key, freed(rec, evidence, s.node.Now()), r.version, s.node.NewVersion(), z.beside...)
+		if !z.forgo(err) {
+			return recovered, err
+		}
 	}
-	return recovered, s.put(z.key, freed(rec, evidence, s.node.Now()), r.version, s.node.NewVersion(), z.beside...)
 }

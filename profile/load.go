@@ -293,10 +293,10 @@ func (l *load) put(ctx context.Context, from reading, rec record, a arrival) (re
 	if err := l.afford(ctx); err != nil {
 		return reading{}, err
 	}
-	v := l.set.node.NewVersion()
+	v, rows := l.set.node.NewVersion(), l.beside(a)
 	l.sent[v] = a
 	call, cancel := l.set.afterwards(ctx)
-	err := l.set.commit(call, append(l.set.putTx(l.key, rec, from.version, v), l.beside(a)...))
+	err := l.set.commit(call, append(l.set.putTx(l.key, rec, from.version, v), rows...))
 	cancel()
 	switch claimStepOf(store.OutcomeOf(err)) {
 	case claimLanded:
@@ -305,6 +305,9 @@ func (l *load) put(ctx context.Context, from reading, rec record, a arrival) (re
 		l.claims = append(l.claims, openClaim{rec.holder(), from.version})
 		l.err = err
 	case claimAgain:
+		if len(rows) > 0 && l.seize.forgo(err) {
+			break
+		}
 		if l.clashes++; isConflict(err) && l.clashes%4 != 0 {
 			break // somebody else came first: look what it was
 		}
