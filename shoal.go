@@ -11,6 +11,7 @@ import (
 	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/season"
+	"github.com/shoalworks/shoal/shared"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -20,6 +21,13 @@ type Options struct {
 	Node node.Options
 	// Sets are the sets of profiles, by name; nil options are the defaults. Default none.
 	Sets map[string]*profile.Options
+	// Documents are sets of shared documents, by name: guilds, counters, what belongs to nobody.
+	// Nil options are the defaults. Default none.
+	Documents map[string]*shared.Options
+	// Ranked names the set of profiles whose keys the boards rank, so that a person's entries
+	// go with their profile (profile.Set.Erase). Season boards rank the season's Set. Default:
+	// the only one of Sets; with several, none. "-" is none.
+	Ranked string
 	// Boards are the leaderboards, by name. Default none; seasons bring their own.
 	Boards map[string]board.Config
 	// Flush tunes the boards' queue and cache; its Boards are replaced by those above.
@@ -44,6 +52,7 @@ type Node struct {
 	*node.Node
 
 	sets    map[string]*profile.Set
+	docs    map[string]*shared.Documents
 	boards  *board.Service
 	seasons map[string]*Competition
 }
@@ -62,7 +71,7 @@ func Start(ctx context.Context, st *store.Store, opts *Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{Node: inner, sets: make(map[string]*profile.Set), seasons: make(map[string]*Competition)}
+	n := &Node{Node: inner, sets: make(map[string]*profile.Set), docs: make(map[string]*shared.Documents), seasons: make(map[string]*Competition)}
 	if err := n.wire(o); err != nil { //nolint:contextcheck // services outlive the start; they end with the node
 		_, closeErr := inner.Close(context.WithoutCancel(ctx))
 		return nil, errors.Join(err, closeErr)
@@ -78,6 +87,9 @@ func (o *Options) problems() error {
 			errs = append(errs, fmt.Errorf("shoal: options: Seasons[%s].Set: the name of one of the Sets expected, got %q", name, o.Seasons[name].Set))
 		}
 	}
+	if _, ok := o.Sets[o.Ranked]; !ok && o.Ranked != "" && o.Ranked != "-" {
+		errs = append(errs, fmt.Errorf("shoal: options: Ranked: the name of one of the Sets, or -, expected, got %q", o.Ranked))
+	}
 	return errors.Join(errs...)
 }
 
@@ -87,6 +99,11 @@ func (n *Node) wire(o Options) error {
 		set, err := profile.New(n.Node, name, o.Sets[name])
 		errs = append(errs, err)
 		n.sets[name] = set
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Documents)) {
+		docs, err := shared.New(n.Node, name, o.Documents[name])
+		errs = append(errs, err)
+		n.docs[name] = docs
 	}
 	flush := board.Options{}
 	if o.Flush != nil {
@@ -103,6 +120,7 @@ func (n *Node) wire(o Options) error {
 		errs = append(errs, err)
 		n.seasons[name] = c
 	}
+	n.eraseFrom(o)
 	return errors.Join(errs...)
 }
 
@@ -134,6 +152,9 @@ func (n *Node) Set(name string) *profile.Set { return n.sets[name] }
 
 // Sets are all sets of profiles, by name.
 func (n *Node) Sets() map[string]*profile.Set { return maps.Clone(n.sets) }
+
+// Documents is the set of shared documents with this name, or nil when it is not in the options.
+func (n *Node) Documents(name string) *shared.Documents { return n.docs[name] }
 
 // Boards are the leaderboards.
 func (n *Node) Boards() *board.Service { return n.boards }

@@ -1,6 +1,8 @@
 package codec_test
 
 import (
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -156,10 +158,15 @@ func TestACloneSharesNothing(t *testing.T) {
 	})
 }
 
+// numbersOf are numbers around the limits of Go's types.
+var numbersOf = []any{
+	127, 128, -128, -129, 65535, 65536, -1, 255.0, 1.0, int64(math.MaxInt64), int64(math.MinInt64), float64(1 << 63), -float64(1 << 63), 1e300, 3.5e38, math.MaxFloat32, 1<<53 + 1,
+}
+
 // corrupted is v with something else somewhere.
 func corrupted(t *rapid.T, v doc.Value) doc.Value {
 	if rapid.IntRange(0, 5).Draw(t, "here") == 0 {
-		return doc.Must(rapid.SampledFrom(small).Draw(t, "other"))
+		return doc.Must(rapid.SampledFrom(slices.Concat(small, numbersOf)).Draw(t, "other"))
 	}
 	switch kind := v.Kind(); {
 	case kind == doc.KindObject && v.Len() > 0:

@@ -9,7 +9,6 @@ import (
 
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/internal/name"
-	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -102,7 +101,7 @@ func (s *Set) audit(ctx context.Context, key string, q AuditQuery) (out []AuditE
 
 // eachAudited calls fn with every entry, the oldest first, until it answers an error.
 func (s *Set) eachAudited(ctx context.Context, key string, fn func(AuditEntry) error) error {
-	rows := s.node.For(node.ClassBackground).Durable()
+	rows := s.leisurely()
 	for rec, err := range rows.Scan(ctx, store.Prefix(auditPrefix(s.name, key))) {
 		if err != nil {
 			return err

@@ -17,7 +17,7 @@ import (
 // ann is an operator.
 var ann = profile.Source{Kind: profile.SourceOperator, Actor: "ann", Note: "lost in a bug"}
 
-func give(t *testing.T, s *profile.Session, src profile.Source, coins int64) {
+func award(t *testing.T, s *profile.Session, src profile.Source, coins int64) {
 	t.Helper()
 	if _, err := s.Transact(src, doc.Increment("/coins", coins)); err != nil {
 		t.Fatal(err)
@@ -47,11 +47,11 @@ func TestTheAuditLogOutlivesTheSession(t *testing.T) {
 		a, b := f.start("a", nil), f.start("b", nil)
 		s := a.load("u", nil)
 		add(t, s, 1)
-		give(t, s, ann, 5)
+		award(t, s, ann, 5)
 		if err := grant(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
-		give(t, s, profile.Source{Kind: profile.SourceSeason}, 1)
+		award(t, s, profile.Source{Kind: profile.SourceSeason}, 1)
 		time.Sleep(time.Second)
 		c, err := s.Transact(profile.Source{Kind: "support", Actor: "bob", ID: "once"}, doc.Set("/name", doc.MustString("x")), doc.Unset("/coins"))
 		if err != nil {
@@ -84,7 +84,7 @@ func TestWhichCommitsAreAudited(t *testing.T) {
 				a := f.start("a", &profile.Options{Audit: policy})
 				s := a.load("u", nil)
 				add(t, s, 1)
-				give(t, s, ann, 1)
+				award(t, s, ann, 1)
 				add(t, s, 1)
 				save(t, s)
 				if got := audited(t, a.Set, nil); got != want {
@@ -101,7 +101,7 @@ func TestAuditQueries(t *testing.T) {
 		s := a.load("u", nil)
 		for range 4 { // rows of 3
 			for range 3 {
-				give(t, s, ann, 1)
+				award(t, s, ann, 1)
 			}
 			save(t, s)
 		}
@@ -145,7 +145,7 @@ func TestEveryWriteOfAnAuditedSaveGoesWrongOnce(t *testing.T) {
 					time.Sleep(5 * time.Second)
 					a.faults.SetRule(faultstore.Nth(1, on("commit", "profile/"), fault))
 					for range 3 {
-						give(t, s, ann, 1)
+						award(t, s, ann, 1)
 						ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 						_ = s.Save(ctx)
 						cancel()
@@ -182,7 +182,7 @@ func TestAuditedCommitsThatOnlyTheJournalHad(t *testing.T) {
 			bubble(t, func(t *testing.T, f *fleet) {
 				a, b, s := journaled(t, f)
 				add(t, s, 1)
-				give(t, s, c.src, 1)
+				award(t, s, c.src, 1)
 				add(t, s, 1)
 				syncNow(t, s)
 				recovered(t, a, b, 8)
@@ -204,7 +204,7 @@ func TestAuditedCommitsThatOnlyTheJournalHad(t *testing.T) {
 func TestAuditedCommitsThatTheReaperSaved(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a, b, s := journaled(t, f)
-		give(t, s, ann, 1)
+		award(t, s, ann, 1)
 		syncNow(t, s)
 		a.kill()
 		time.Sleep(2 * time.Minute)
@@ -219,7 +219,7 @@ func TestAuditedCommitsThatTheReaperSaved(t *testing.T) {
 func TestARefusedClaimIsNotAudited(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a, _, s := journaled(t, f)
-		give(t, s, ann, 1)
+		award(t, s, ann, 1)
 		f.plant(f.raw.Durable(), rowKey, `{"by":"another"}`)
 		_ = grant(t.Context(), s)
 		<-s.Done()
@@ -349,9 +349,9 @@ func TestSavesDoWithoutRowsWhereTheStoreRefusesThem(t *testing.T) {
 				}
 				a := f.start("a", nil)
 				s := a.load("u", nil)
-				give(t, s, ann, 1)
+				award(t, s, ann, 1)
 				save(t, s)
-				give(t, s, ann, 1)
+				award(t, s, ann, 1)
 				release(t, s)
 				if got := coins(f.storedData("u")); got != 2 || audited(t, a.Set, nil) != "" {
 					t.Errorf("%d coins", got)
@@ -363,6 +363,38 @@ func TestSavesDoWithoutRowsWhereTheStoreRefusesThem(t *testing.T) {
 				_, err := s.Restore(t.Context(), ann, 1)
 				if n.single && !errors.Is(err, store.ErrUnsupported) || err == nil {
 					t.Errorf("restore: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// So it is with the claim of a takeover, the reaper's save, an operator's release and a
+// tombstone.
+func TestTakeoversDoWithoutRowsWhereTheStoreRefusesThem(t *testing.T) {
+	for name, do := range map[string]func(t *testing.T, b *server){
+		"load":    func(_ *testing.T, b *server) { b.load("u", nil) },
+		"reaper":  func(_ *testing.T, _ *server) { time.Sleep(2 * time.Minute) },
+		"release": func(t *testing.T, b *server) { _, _ = b.ReleaseHeld(t.Context(), "u", ann) },
+		"erase":   func(t *testing.T, b *server) { _, _ = b.Erase(t.Context(), "u", ann, nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, f *fleet) {
+				f.wrap = func(p store.Parts) store.Parts {
+					p.Durable = narrow{Records: p.Durable, most: 1}
+					return p
+				}
+				a, b, s := journaled(t, f)
+				award(t, s, ann, 1)
+				syncNow(t, s)
+				a.kill()
+				do(t, b)
+				if name == "erase" {
+					if _, err := b.Read(t.Context(), "u"); !errors.Is(err, profile.ErrNoProfile) {
+						t.Errorf("%v", err)
+					}
+				} else if got := f.stored("u"); coins(f.storedData("u")) != 6 || got.Session != nil && got.Session.Node == a.node.ID() {
+					t.Errorf("%v, %+v", f.storedData("u"), got.Session)
 				}
 			})
 		})
@@ -400,7 +432,7 @@ func TestOldAuditRowsAreRemoved(t *testing.T) {
 				a := f.start("a", &c.opts)
 				for range 5 {
 					s := a.load("u", nil)
-					give(t, s, ann, 1)
+					award(t, s, ann, 1)
 					save(t, s)
 					time.Sleep(time.Second)
 					release(t, s)
@@ -421,7 +453,7 @@ func TestAFailingTrimHoldsNothingUp(t *testing.T) {
 		a.faults.SetRule(always(on("scan", "audit/"), faultstore.Fault{Kind: faultstore.Hang}))
 		for range 3 {
 			s := a.load("u", nil)
-			give(t, s, ann, 1)
+			award(t, s, ann, 1)
 			release(t, s)
 		}
 		if d := took(func() {
@@ -438,7 +470,7 @@ func TestAFailingTrimHoldsNothingUp(t *testing.T) {
 func TestTradesAreAudited(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a, u, v := market(t, f)
-		give(t, u, ann, 0)
+		award(t, u, ann, 0)
 		if _, err := swap(t.Context(), "t1", u, v); err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -31,6 +32,15 @@ type beside struct {
 
 // keepsBeside tells that the store can take more than the record.
 func (s *Set) keepsBeside() bool { return s.durable.Abilities().MultiKey }
+
+// leisurely is the durable store for what can wait: behind everything else in the budget, if
+// it is the fleet's own.
+func (s *Set) leisurely() store.Records {
+	if s.opts.Mode != Live {
+		return s.durable
+	}
+	return s.node.For(node.ClassBackground).Durable()
+}
 
 // auditLocked takes a commit into the audit log. Its edits are shared with whoever only reads
 // them.
@@ -173,6 +183,6 @@ func (s *Set) recoveredRow(key string, was, now record, j journal) []store.Write
 		Revision: was.revision + 1, Through: now.revision, Commits: int(now.revision - was.revision), Time: s.node.Now(),
 		Source: Source{Kind: SourceSystem, Note: "recovered from the journal; who made these commits is not known"},
 	}
-	e.setEdits(doc.Diff(was.data, now.data))
+	e = e.withEdits(doc.Diff(was.data, now.data))
 	return []store.Write{s.row(auditKey(s.name, key, e.Revision), encodeAudit([]AuditEntry{e}))}
 }

@@ -67,7 +67,7 @@ func TestMoreClaimsThanATxHolds(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a, _, s := journaled(t, f)
 		busy, granted := 0, 0
-		for _, answer := range pendingGrants(t, a, s, faultstore.Fault{Delay: time.Second}, 80) {
+		for _, answer := range pendingGrants(t, a, s, faultstore.Fault{Kind: faultstore.FailBefore, Delay: time.Second}, 80) {
 			switch err := <-answer; {
 			case errors.Is(err, profile.ErrBusy):
 				busy++

@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/shoalworks/shoal/clock"
@@ -159,13 +160,14 @@ func (s *Set) setFree(ctx context.Context, c node.Class, z *seizure, r reading, 
 	if err != nil {
 		return false, err
 	}
-	for {
-		if err := s.node.Pass(ctx, c, node.KindWrite); err != nil {
-			return false, err
-		}
-		err := s.put(z.key, freed(rec, evidence, s.node.Now()), r.version, s.node.NewVersion(), z.beside...)
-		if !z.forgo(err) {
-			return recovered, err
-		}
+	if err := s.node.Pass(ctx, c, node.KindWrite); err != nil {
+		return false, err
 	}
+	free, v := freed(rec, evidence, s.node.Now()), s.node.NewVersion()
+	rows := slices.Concat(z.beside, z.acts)
+	err = s.put(z.key, free, r.version, v, rows...)
+	if unstorable(err) && len(rows) > 0 { // what goes beside it is no reason not to
+		err = s.put(z.key, free, r.version, v)
+	}
+	return recovered, err
 }

@@ -20,8 +20,9 @@ const editKind = reservedKinds + "edit"
 // editRoom is how many edits fit into a box that is full of mail.
 const editRoom = 64
 
-// quietEvery is how often an edit that waits for a holder looks whether that one is gone.
-const quietEvery = time.Second
+// quietEvery is how often an edit that waits for a holder looks whether that one is gone: not
+// before a holder that is there has read its notes, since a look may take some time.
+const quietEvery = 2 * time.Second
 
 // Where is where an edit was made.
 type Where uint8

@@ -15,6 +15,7 @@ type hooks struct {
 	mu struct {
 		sync.Mutex
 		load, leave []hook
+		erase       []eraseHook
 		stuck       map[*Session][]string // hooks that have not returned, by session
 	}
 }

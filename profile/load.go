@@ -81,11 +81,7 @@ func (s *Set) load(caller context.Context, key string, o LoadOptions) (*Session,
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	l := &load{
-		set: s, key: key, opts: o, begun: s.clk.Now(),
-		kick: make(chan struct{}, 1), cancel: cancel, sent: make(map[store.Version]arrival),
-	}
-	l.seize = seizure{set: s, key: key, by: s.node.NewToken(), schema: s.opts.Schema}
+	l := s.newLoad(key, o, cancel)
 	if err := s.reserve(ctx, l); err != nil {
 		return nil, l.reason(caller, err)
 	}
@@ -99,6 +95,14 @@ func (s *Set) load(caller context.Context, key string, o LoadOptions) (*Session,
 		return nil, err
 	}
 	return s.opened(ctx, l, sess)
+}
+
+func (s *Set) newLoad(key string, o LoadOptions, cancel context.CancelCauseFunc) *load {
+	return &load{
+		set: s, key: key, opts: o, begun: s.clk.Now(),
+		kick: make(chan struct{}, 1), cancel: cancel, sent: make(map[store.Version]arrival),
+		seize: seizure{set: s, key: key, by: s.node.NewToken(), schema: s.opts.Schema},
+	}
 }
 
 // reserve takes the key on this node, so that it has one load or session at most. It waits
@@ -293,10 +297,14 @@ func (l *load) put(ctx context.Context, from reading, rec record, a arrival) (re
 	if err := l.afford(ctx); err != nil {
 		return reading{}, err
 	}
-	v, rows := l.set.node.NewVersion(), l.beside(a)
+	v := l.set.node.NewVersion()
 	l.sent[v] = a
 	call, cancel := l.set.afterwards(ctx)
-	err := l.set.commit(call, append(l.set.putTx(l.key, rec, from.version, v), rows...))
+	tx, rows := l.set.putTx(l.key, rec, from.version, v), l.beside(a)
+	err := l.set.commit(call, slices.Concat(tx, rows))
+	if unstorable(err) && len(rows) > 0 { // what goes beside it is no reason not to
+		err = l.set.commit(call, tx)
+	}
 	cancel()
 	switch claimStepOf(store.OutcomeOf(err)) {
 	case claimLanded:
@@ -305,9 +313,6 @@ func (l *load) put(ctx context.Context, from reading, rec record, a arrival) (re
 		l.claims = append(l.claims, openClaim{rec.holder(), from.version})
 		l.err = err
 	case claimAgain:
-		if len(rows) > 0 && l.seize.forgo(err) {
-			break
-		}
 		if l.clashes++; isConflict(err) && l.clashes%4 != 0 {
 			break // somebody else came first: look what it was
 		}

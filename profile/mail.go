@@ -31,6 +31,7 @@ const (
 	reservedKinds = "shoal."
 )
 
+// Why mail is not dealt with.
 var (
 	// ErrBoxFull: the player's box is full. Nothing was sent. Try again when they have played,
 	// or keep it elsewhere.
@@ -428,7 +429,7 @@ func (s *Set) carryOnce(ctx context.Context, key string) (told bool) {
 	defer cancel()
 	var said sync.WaitGroup
 	said.Go(func() { s.whisper(ctx, t.node, n) })
-	_, err = s.node.LeaveNote(ctx, t.node, n)
+	_, err = s.leaveNote(ctx, t.node, n)
 	said.Wait()
 	return err == nil
 }

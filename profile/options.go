@@ -36,6 +36,9 @@ func (p Policy) String() string {
 	return "no policy"
 }
 
+// EvidenceOperator is the evidence of a takeover that a person has asked for.
+const EvidenceOperator node.Evidence = "operator"
+
 // EvidencePolicy is the evidence of a takeover from a living holder that did not let go.
 const EvidencePolicy node.Evidence = "policy"
 

@@ -13,6 +13,7 @@ import (
 	"github.com/shoalworks/shoal/store"
 )
 
+// Why a receipt is not there.
 var (
 	// ErrReceiptTaken: the receipt was granted to another profile. Nothing was applied. Look
 	// into it: either ids are not unique, or somebody delivers to the wrong player.

@@ -23,7 +23,7 @@ type seizure struct {
 	// sealed is the version of the seal as it was found or written; 0: none.
 	sealed store.Version
 	beside []store.Write // goes with the claim: what the audit log says of the replay
-	bare   bool          // nothing does: the store refuses it
+	acts   []store.Write // goes with what frees the record: who has it freed
 	from   string        // the node whose journal it was
 	token  string        // its session
 	// disputed is the pair that disagreed at the last try: if the record, read again, stands
@@ -149,22 +149,8 @@ func (z *seizure) replay(ctx context.Context, r reading, j journalReading) (reco
 		z.set.log.ErrorContext(ctx, "journal does not fit its record", "key", z.key, "err", err)
 		return r.record, false, z.set.quarantineJournal(ctx, z.key, j)
 	}
-	if !z.bare {
-		z.beside = z.set.recoveredRow(z.key, r.record, rec, j.journal)
-	}
+	z.beside = z.set.recoveredRow(z.key, r.record, rec, j.journal)
 	return rec, true, nil
-}
-
-// forgo does without what would go with the claim, if that may be why the store has refused it.
-// It tells whether to try again.
-func (z *seizure) forgo(because error) bool {
-	if len(z.beside) == 0 || !unstorable(because) {
-		return false
-	}
-	z.beside, z.bare = nil, true
-	z.set.stats.besideOff.Add(1)
-	z.set.log.WarnContext(z.set.life(), "the store takes no audit row beside a takeover: it is done without", "key", z.key, "err", because)
-	return true
 }
 
 // readJournal is one read of a journal.

@@ -52,6 +52,8 @@ type Stats struct {
 	Versions     uint64        // states kept as versions
 	Trimmed      uint64        // old rows of the audit log, and old versions, that were removed
 	BesideOff    uint64        // sessions whose saves do without both, because the store refuses them
+	ReleasedHeld uint64        // sessions of other nodes that an operator has ended here
+	Erased       uint64        // profiles that were erased here
 	Slow         uint64        // calls of listeners that took longer than ListenerTimeout
 	Watches      int           // open now
 	Resyncs      uint64        // watches whose reader was too slow, so that it got a new snapshot
@@ -72,6 +74,7 @@ type counters struct {
 	slow, resyncs atomic.Uint64
 
 	audited, versions, trimmed, besideOff atomic.Uint64
+	releasedHeld, erased                  atomic.Uint64
 	watches                               atomic.Int64
 }
 
@@ -91,7 +94,7 @@ func (s *Set) Stats() Stats {
 		OverHard: c.overHard.Load(), Reports: c.reports.Load(), Asks: c.asks.Load(), Freed: c.freed.Load(),
 		Quarantine: c.quarantine.Load(), Panics: c.panics.Load(), Stuck: c.stuck.Load(),
 		Migrated: c.migrated.Load(), Unlowered: c.unlowered.Load(),
-		Audited: c.audited.Load(), Versions: c.versions.Load(), Trimmed: c.trimmed.Load(), BesideOff: c.besideOff.Load(),
+		ReleasedHeld: c.releasedHeld.Load(), Erased: c.erased.Load(), Audited: c.audited.Load(), Versions: c.versions.Load(), Trimmed: c.trimmed.Load(), BesideOff: c.besideOff.Load(),
 		Slow: c.slow.Load(), Watches: int(c.watches.Load()), Resyncs: c.resyncs.Load(),
 	}
 	s.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -400,5 +401,29 @@ func TestNoTradeWhileTheStoreIsDown(t *testing.T) {
 			nothingTraded(t, u, v)
 		}
 		a.faults.Outage(faultstore.Durable, false)
+	})
+}
+
+// What has waited for a trade that is refused is done then: saves, appends, the hand-over.
+func TestWhatWaitedForARefusedTradeIsDone(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a, u, v := market(t, f)
+		time.Sleep(10 * time.Second)
+		touch(t, u)
+		touch(t, v)
+		a.faults.SetRule(faultstore.Nth(1, on("commit", "profile/"), faultstore.Fault{Kind: faultstore.FailBefore, Delay: 2 * time.Second}))
+		var traded, saved, synced error
+		d := took(func() {
+			var wg sync.WaitGroup
+			wg.Go(func() { _, traded = swap(context.Background(), "t", u, v) })
+			synctest.Wait()
+			wg.Go(func() { saved = u.Save(context.Background()) })
+			wg.Go(func() { synced = v.Sync(context.Background()) })
+			wg.Wait()
+		})
+		if !errors.Is(traded, store.ErrUnavailable) || saved != nil || synced != nil || d > 3*time.Second {
+			t.Errorf("traded %v, saved %v, synced %v, after %v", traded, saved, synced, d)
+		}
+		nothingTraded(t, u, v)
 	})
 }

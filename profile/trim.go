@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/shoalworks/shoal/clock"
-	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -113,7 +112,7 @@ func (s *Set) trim(ctx context.Context, t trim) error {
 	}
 	ctx, cancel := clock.WithTimeout(ctx, s.clk, s.opts.CallTimeout+s.node.Options().Limits.BackgroundWait)
 	defer cancel()
-	rows := s.node.For(node.ClassBackground).Durable()
+	rows := s.leisurely()
 	old, err := s.surplus(ctx, rows, prefix, age, keep)
 	if err != nil {
 		return err

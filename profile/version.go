@@ -9,11 +9,10 @@ import (
 
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/internal/name"
-	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/store"
 )
 
-// ErrNoVersion: no version of the profile is kept under this revision. See Set.Versions.
+// ErrNoVersion tells that no version of the profile is kept under this revision. See Set.Versions.
 var ErrNoVersion = errors.New("no such version")
 
 // Version is an earlier state of a profile, kept when a save replaced it.
@@ -34,7 +33,7 @@ func (s *Set) Versions(ctx context.Context, key string) ([]Version, error) {
 		return nil, fmt.Errorf("profile: versions: %w", err)
 	}
 	var out []Version
-	rows := s.node.For(node.ClassBackground).Durable()
+	rows := s.leisurely()
 	for rec, err := range rows.Scan(ctx, store.Prefix(versionPrefix(s.name, key))) {
 		if err != nil {
 			return nil, fmt.Errorf("profile: versions %s: %w", key, err)
@@ -62,7 +61,7 @@ func (s *Set) Version(ctx context.Context, key string, revision uint64) (Version
 }
 
 func (s *Set) version(ctx context.Context, key string, revision uint64) (Version, error) {
-	recs, err := s.node.For(node.ClassBackground).Durable().Get(ctx, versionKey(s.name, key, revision))
+	recs, err := s.leisurely().Get(ctx, versionKey(s.name, key, revision))
 	switch {
 	case err != nil:
 		return Version{}, err
@@ -131,6 +130,9 @@ func (s *Session) past(ctx context.Context, revision uint64) (out Restored, to d
 	if err != nil {
 		return out, to, err
 	}
+	if schema := s.form(); s.set.opts.AsStored && v.Schema != schema {
+		return out, to, fmt.Errorf("%w: the version is in form %d, the profile in %d: only the game's own release can bring it up", ErrMigration, v.Schema, schema)
+	}
 	if to, err = s.set.brought(v.Data, v.Schema); err != nil {
 		return out, to, err
 	}
@@ -138,6 +140,13 @@ func (s *Session) past(ctx context.Context, revision uint64) (out Restored, to d
 	v.Data = doc.Value{}
 	out.From = v
 	return out, to, err
+}
+
+// form is the version of the form of the session's data.
+func (s *Session) form() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.schema
 }
 
 // claimedSince are the commits with claims since a version, and whether they are all: the audit
@@ -169,13 +178,13 @@ func (s *Session) claimedSince(ctx context.Context, v Version) (out []AuditEntry
 }
 
 // Restore is Session.Restore for a profile that may be open here, or nowhere: it is opened
-// quietly then, changed, and released, which runs the OnLoad and OnLeave functions. One that
-// another node has open answers ErrInUse: do it there.
+// quietly then, without a word to the game, changed, and released. One that another node has
+// open answers ErrInUse: do it there.
 func (s *Set) Restore(ctx context.Context, key string, src Source, revision uint64) (Restored, error) {
 	if sess, ok := s.Session(key); ok {
 		return sess.Restore(ctx, src, revision)
 	}
-	sess, err := s.Load(ctx, key, &LoadOptions{Quiet: true})
+	sess, err := s.Load(ctx, key, &LoadOptions{Quiet: true, errand: true})
 	if err != nil {
 		return Restored{}, err
 	}

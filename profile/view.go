@@ -75,13 +75,19 @@ func viewOf(key string, r reading) (View, error) {
 		Key: key, Data: rec.data, Revision: rec.revision, Schema: rec.schema, Created: rec.created,
 		Updated: rec.updated, Epoch: rec.epoch, Tags: rec.tags, Age: r.age, Bytes: len(r.value),
 	}
-	if t := rec.session; t != nil {
-		v.Holder = &Holder{Node: t.node, Since: t.since, Beating: t.beating}
-	}
+	v.Holder = holderOf(rec)
 	if t := rec.tookFrom; t != nil {
 		v.TookFrom = &TookFrom{Node: t.node, Epoch: t.epoch, Evidence: t.evidence, At: t.at}
 	}
 	return v, nil
+}
+
+// holderOf is the session that a record names, nil when it is free.
+func holderOf(r record) *Holder {
+	if t := r.session; t != nil {
+		return &Holder{Node: t.node, Since: t.since, Beating: t.beating}
+	}
+	return nil
 }
 
 // Scan calls fn with every stored profile of the set, in byte order of the keys, until fn

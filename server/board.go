@@ -219,13 +219,7 @@ func (s *Server) ownBoards() []string {
 
 // countOf is how many entries are wanted.
 func countOf(count *int32, otherwise, most int) (int, error) {
-	if count == nil {
-		return min(otherwise, most), nil
-	}
-	if *count < 1 || int(*count) > most {
-		return 0, refuse(badField, "count", "1 to %d is expected, got %d", most, *count)
-	}
-	return int(*count), nil
+	return limitOf("count", count, otherwise, most)
 }
 
 // scoreFormat writes scores with their decimals; the zero one writes none.

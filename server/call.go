@@ -13,7 +13,8 @@ type call struct {
 	reason  reason       // why the call was refused; empty when it was not
 	code    connect.Code // of the refusal; 0 when there was none
 	err     error        // what was refused, with its causes, for the log
-	page    any          // the message whose JSON form encoded is
+	writer  http.ResponseWriter
+	page    any // the message whose JSON form encoded is
 	encoded []byte
 }
 

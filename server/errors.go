@@ -79,6 +79,8 @@ func profileClasses() []class {
 		{profile.ErrBoxFull, boxFull},
 		{profile.ErrReceiptTaken, receiptTaken},
 		{profile.ErrNoReceipt, noReceipt},
+		{profile.ErrNoMail, noMail},
+		{profile.ErrNoVersion, noVersion},
 	}
 }
 

@@ -123,11 +123,12 @@ func (s *Server) inFlightSeries() *series[int64] {
 // slotSeries say how full the gates are.
 func (s *Server) slotSeries() *series[gate] {
 	rows := []row[gate]{
-		gauge("shoal_request_slots", "How many calls the daemon works on at once, by kind: call, or load, which may wait for minutes; more are refused.", func(g gate) float64 { return float64(cap(g)) }),
-		gauge("shoal_request_slots_used", "Calls that the daemon is working on now, by kind: call or load.", func(g gate) float64 { return float64(len(g)) }),
+		gauge("shoal_request_slots", "How many calls the daemon works on at once, by kind: load and watch, which may last for long, and call, which is all others; more are refused.", func(g gate) float64 { return float64(cap(g)) }),
+		gauge("shoal_request_slots_used", "Calls that the daemon is working on now, by kind: call, load or watch.", func(g gate) float64 { return float64(len(g)) }),
 	}
 	return newSeries(rows, func(show func(gate, ...string)) {
 		show(s.calls, "call")
 		show(s.loads, "load")
+		show(s.watches, "watch")
 	}, "kind")
 }

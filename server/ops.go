@@ -19,6 +19,15 @@ func parseOps(text string) ([]doc.Op, error) {
 	if text == "" {
 		return nil, refuse(badField, "ops", "is missing; a list of operations is expected")
 	}
+	ops, err := parseSomeOps(text)
+	if err == nil && len(ops) == 0 {
+		return nil, refuse(badField, "ops", "is empty; a list of operations is expected")
+	}
+	return ops, err
+}
+
+// parseSomeOps reads a list of operations that may be empty.
+func parseSomeOps(text string) ([]doc.Op, error) {
 	dec := jsontext.NewDecoder(strings.NewReader(text))
 	if dec.PeekKind() != '[' {
 		return nil, refuse(badField, "ops", "a list of operations is expected")
@@ -47,10 +56,23 @@ func parseOps(text string) ([]doc.Op, error) {
 	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, refuse(badField, "ops", "more data after the list")
 	}
-	if len(ops) == 0 {
-		return nil, refuse(badField, "ops", "is empty; a list of operations is expected")
-	}
 	return ops, nil
+}
+
+// opsText is a list of operations as a JSON list.
+func opsText(ops []doc.Op) string {
+	out := []byte{'['}
+	for i, op := range ops {
+		text, err := op.MarshalJSON()
+		if err != nil {
+			panic("server: an operation that was read does not encode: " + err.Error())
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, text...)
+	}
+	return string(append(out, ']'))
 }
 
 // badOps is for texts that only binary messages can bring: the JSON codec has read the list

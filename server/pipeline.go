@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -24,6 +25,7 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	start := s.clock.Now()
 	c := &call{}
 	w := &response{ResponseWriter: rw, call: c}
+	c.writer = w
 	r = r.WithContext(withCall(r.Context(), c))
 	s.inFlight.Add(1)
 	defer s.inFlight.Add(-1)
@@ -108,15 +110,18 @@ type procedures struct{ s *Server }
 // Handle mounts a handler.
 func (p procedures) Handle(pattern string, h http.Handler) {
 	g := p.s.calls
-	if pattern == shoalv1connect.ProfileServiceLoadProcedure {
+	switch pattern {
+	case shoalv1connect.ProfileServiceLoadProcedure:
 		g = p.s.loads
+	case shoalv1connect.ProfileServiceWatchProcedure:
+		g = p.s.watches
 	}
 	if !strings.HasSuffix(pattern, "/") { // those are for calls that there are not
 		p.s.metrics.requests.add(pattern)
 	}
 	p.s.mux.Handle(pattern, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w := rw.(*response) // made by ServeHTTP
-		if err := checkMethod(r); err != nil {
+		if err := cmp.Or(checkMethod(r), checkStream(r, pattern)); err != nil {
 			p.s.refuse(w, r, err)
 			return
 		}
@@ -148,6 +153,21 @@ func checkMethod(r *http.Request) error {
 		}
 	default:
 		return refuse(badMethod, "", "%s is not answered here; send a POST", r.Method)
+	}
+	return nil
+}
+
+// checkStream refuses requests for a stream of answers whose form has one answer.
+func checkStream(r *http.Request, procedure string) error {
+	kind := r.Header.Get("Content-Type")
+	if procedure != shoalv1connect.ProfileServiceWatchProcedure || strings.HasPrefix(kind, "application/grpc") {
+		return nil
+	}
+	switch {
+	case r.Method == http.MethodGet:
+		return refuse(badMethod, "", "a stream of answers is not to be had by GET; send a POST")
+	case !strings.HasPrefix(kind, "application/connect+"):
+		return refuse(badContentType, "", "a stream of answers needs the Content-Type application/connect+json, application/connect+proto or one of gRPC")
 	}
 	return nil
 }
@@ -184,10 +204,12 @@ func (s *Server) intercept(next connect.ServerFunc) connect.ServerFunc {
 	}
 }
 
-// bounded gives a call its deadline. Loads bound themselves, up to LoadTimeout, and end when
-// the server begins to close: nobody waits for a session that would be released at once.
+// bounded gives a call its deadline. Loads bound themselves, up to LoadTimeout, and watches go
+// on for as long as there is somebody to read them. Both end when the server begins to close:
+// nobody waits for a session that would be released at once.
 func (s *Server) bounded(ctx context.Context, procedure string) (context.Context, context.CancelFunc) {
-	if procedure != shoalv1connect.ProfileServiceLoadProcedure {
+	watch := procedure == shoalv1connect.ProfileServiceWatchProcedure
+	if !watch && procedure != shoalv1connect.ProfileServiceLoadProcedure {
 		return clock.WithTimeout(ctx, s.clock, s.limits.CallTimeout)
 	}
 	open, cancelCause := context.WithCancelCause(ctx)
@@ -198,6 +220,9 @@ func (s *Server) bounded(ctx context.Context, procedure string) (context.Context
 		case <-open.Done():
 		}
 	}()
+	if watch {
+		return open, func() { cancelCause(context.Canceled) }
+	}
 	limited, cancel := clock.WithTimeout(open, s.clock, s.limits.LoadTimeout)
 	return limited, func() {
 		cancel()

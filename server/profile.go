@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"time"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -12,13 +11,6 @@ import (
 
 	"github.com/shoalworks/shoal/profile"
 	shoalv1 "github.com/shoalworks/shoal/proto/shoal/v1"
-)
-
-// Limits in bytes of what a caller may add to a commit.
-const (
-	maxNote  = 1024
-	maxActor = 128
-	maxID    = 128
 )
 
 // profileService answers for shoal.v1.ProfileService.
@@ -112,19 +104,14 @@ func (p profileService) Transact(_ context.Context, req *shoalv1.ProfileTransact
 	if err != nil {
 		return nil, err
 	}
-	for _, text := range []struct {
-		field, value string
-		most         int
-	}{{"note", req.GetNote(), maxNote}, {"actor", req.GetActor(), maxActor}, {"id", req.GetId(), maxID}} {
-		if len(text.value) > text.most || !utf8.ValidString(text.value) {
-			return nil, refuse(badField, text.field, "UTF-8 of at most %d bytes is expected, got %d", text.most, len(text.value))
-		}
+	src, err := sourceOf(profile.SourceGame, words{kind: req.GetKind(), actor: req.GetActor(), note: req.GetNote(), id: req.GetId()})
+	if err != nil {
+		return nil, err
 	}
 	ops, err := parseOps(req.GetOps())
 	if err != nil {
 		return nil, err
 	}
-	src := profile.Source{Kind: profile.SourceGame, Actor: req.GetActor(), Note: req.GetNote(), ID: req.GetId()}
 	commit, err := sess.Transact(src, ops...) //nolint:contextcheck // a transaction waits for nothing
 	if err != nil {
 		return nil, err
@@ -187,11 +174,20 @@ func (p profileService) Release(ctx context.Context, req *shoalv1.ProfileRelease
 
 // set finds the set of a request and checks its key.
 func (p profileService) set(name, key string) (*profile.Set, error) {
+	set, err := p.named(name)
+	if err != nil {
+		return nil, err
+	}
+	return set, checkKey(key)
+}
+
+// named finds the set of a request.
+func (p profileService) named(name string) (*profile.Set, error) {
 	set, ok := p.s.sets[name]
 	if !ok {
 		return nil, refuse(unknownSet, "set", "there is no set %q; there are %s", name, someOf(p.s.setNames))
 	}
-	return set, checkKey(key)
+	return set, nil
 }
 
 // session finds the open session of a request.

@@ -47,6 +47,8 @@ const (
 	editRefused     reason = "edit_refused"
 	receiptTaken    reason = "receipt_taken"
 	noReceipt       reason = "no_receipt"
+	noMail          reason = "no_mail"
+	noVersion       reason = "no_version"
 	unknownEvent    reason = "unknown_event"
 	noSeason        reason = "no_season"
 	noResult        reason = "no_result"
@@ -90,7 +92,7 @@ func rulings() []ruling {
 		{badOperation, connect.CodeInvalidArgument, 0, notDone, "docs/api.md lists the operations"},
 		{tooLarge, connect.CodeResourceExhausted, http.StatusRequestEntityTooLarge, notDone, "send less at once"},
 		{badMethod, connect.CodeUnimplemented, http.StatusMethodNotAllowed, notDone, "send a POST with a JSON body, or see docs/api.md for the reads"},
-		{badContentType, connect.CodeUnimplemented, http.StatusUnsupportedMediaType, notDone, "send Content-Type: application/json"},
+		{badContentType, connect.CodeUnimplemented, http.StatusUnsupportedMediaType, notDone, "send Content-Type: application/json, or application/connect+json to Watch"},
 		{unknownPath, connect.CodeUnimplemented, http.StatusNotFound, notDone, "docs/api.md lists every call"},
 		{slowBody, connect.CodeDeadlineExceeded, http.StatusRequestTimeout, notDone, "send the request again, faster"},
 		{unauthenticated, connect.CodeUnauthenticated, 0, notDone, "send the header Authorization: Bearer <key>"},
@@ -111,6 +113,8 @@ func rulings() []ruling {
 		{editRefused, connect.CodeFailedPrecondition, 0, notDone, "the node that has the profile open refuses the operations; the message says why"},
 		{receiptTaken, connect.CodeAlreadyExists, 0, notDone, "another profile has the receipt: find out whose it is"},
 		{noReceipt, connect.CodeNotFound, 0, notDone, "nothing was granted for it, or not yet"},
+		{noMail, connect.CodeNotFound, 0, notDone, "no such mail waits; List shows what does"},
+		{noVersion, connect.CodeNotFound, 0, notDone, "Versions lists what is kept"},
 		{alreadyOpen, connect.CodeAlreadyExists, 0, notDone, "go on with Get and Transact, or Release it first"},
 		{notOpen, connect.CodeFailedPrecondition, 0, notDone, "Load it first; Get says who has it open"},
 		{held, connect.CodeAborted, 0, notDone, "another node has it open; try again later"},

@@ -64,6 +64,7 @@ type Server struct {
 	mux         *http.ServeMux
 	calls       gate
 	loads       gate
+	watches     gate
 	inFlight    atomic.Int64
 	metrics     *metrics
 
@@ -91,7 +92,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{
 		node: cfg.Node, sets: cfg.Node.Sets(), boards: cfg.Node.Boards(), seasons: cfg.Node.Seasons(), version: cfg.Version, clock: cfg.Node.Clock(), logger: cfg.Logger,
 		limits: limits, access: access, table: newTable(), errorWriter: connecthttp.NewErrorWriter(),
-		mux: http.NewServeMux(), calls: newGate(limits.Calls), loads: newGate(limits.Loads),
+		mux: http.NewServeMux(), calls: newGate(limits.Calls), loads: newGate(limits.Loads), watches: newGate(limits.Watches),
 	}
 	if s.logger == nil {
 		s.logger = cfg.Node.Logger()
@@ -129,6 +130,7 @@ func (s *Server) newHTTP() *http.Server {
 func (s *Server) mount() {
 	calls := connect.NewServer(s.intercept)
 	shoalv1connect.RegisterProfileServiceHandler(calls, profileService{s})
+	shoalv1connect.RegisterMailServiceHandler(calls, mailService{s})
 	shoalv1connect.RegisterSeasonServiceHandler(calls, seasonService{s})
 	shoalv1connect.RegisterBoardServiceHandler(calls, boardService{s})
 	shoalv1connect.RegisterNodeServiceHandler(calls, nodeService{s})
@@ -177,7 +179,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 // announce logs where the server listens, and loudly what an operator has to know about it.
 func (s *Server) announce(ctx context.Context, addr net.Addr) {
 	s.logger.InfoContext(ctx, "serving", "addr", addr.String(), "version", s.version, "bodyBytes", s.limits.BodyBytes,
-		"calls", s.limits.Calls, "loads", s.limits.Loads, "callTimeout", s.limits.CallTimeout, "loadTimeout", s.limits.LoadTimeout)
+		"calls", s.limits.Calls, "loads", s.limits.Loads, "watches", s.limits.Watches, "callTimeout", s.limits.CallTimeout, "loadTimeout", s.limits.LoadTimeout)
 	switch {
 	case !s.access.keyed:
 		s.logger.WarnContext(ctx, "DEVELOPMENT MODE: no API key is configured; every program on this machine can read and change all data", "addr", addr.String())
@@ -186,7 +188,7 @@ func (s *Server) announce(ctx context.Context, addr net.Addr) {
 	}
 }
 
-// Close ends the server gracefully: it takes no more connections, ends loads that wait, and
+// Close ends the server gracefully: it takes no more connections, ends loads that wait and watches, and
 // waits for the calls in flight. When ctx ends it breaks what is left and says how many calls
 // that were; each is done, not done or unknown to its caller. The node and its sessions stay;
 // close the node afterwards. Callers share one closing.

@@ -220,6 +220,8 @@ func (l *Ledger) claimedLocked(p *Process, tx store.Tx) {
 	s, touched := &l.mu.deeds, false
 	for _, w := range tx {
 		switch {
+		case strings.HasPrefix(w.Key, auditPrefix), strings.HasPrefix(w.Key, versionPrefix):
+			l.besideLocked(p, w, tx)
 		case strings.HasPrefix(w.Key, recordPrefix) && w.Op == store.Put:
 			touched = l.ownedLocked(p, w.Key[len(recordPrefix):], tx) || touched
 		case strings.HasPrefix(w.Key, receiptPrefix), strings.HasPrefix(w.Key, mailPrefix):
@@ -239,6 +241,18 @@ func (l *Ledger) claimedLocked(p *Process, tx store.Tx) {
 	}
 	for _, problem := range s.unbalanced() {
 		l.violatedLocked("not conserved", "after a write of %s: %s", p.Name, problem)
+	}
+}
+
+// besideLocked judges a row that is kept beside a save: it is written with it.
+func (l *Ledger) besideLocked(p *Process, w store.Write, tx store.Tx) {
+	kind, rest, _ := strings.Cut(w.Key, "/"+setName+"/")
+	key, _, _ := strings.Cut(rest, "/")
+	switch {
+	case w.Op == store.Put && !puts(tx, recordPrefix+key):
+		l.violatedLocked("without its save", "%s: %s writes %s, and no record with it", key, p.Name, w.Key)
+	case w.Op == store.Put:
+		l.mu.events[kind+" row"]++
 	}
 }
 
@@ -282,10 +296,10 @@ func (l *Ledger) ownedLocked(p *Process, key string, tx store.Tx) bool {
 func (l *Ledger) enteredLocked(p *Process, d *Deed, entry, key string, tx store.Tx) {
 	s := &l.mu.deeds
 	if has := s.done[entry]; len(has) > 0 && (d.kind != tradeEntry || slices.Contains(has, key)) {
-		l.violatedLocked(twice[entry[:2]], "%s: %s stores %s once more, after %v", key, p.Name, entry, has)
+		l.violatedLocked(twice(entry[:2]), "%s: %s stores %s once more, after %v", key, p.Name, entry, has)
 	}
 	s.done[entry] = append(s.done[entry], key)
-	l.mu.events[entered[entry[:2]]]++
+	l.mu.events[entered(entry[:2])]++
 	if d.open == 0 && d.told == 0 {
 		l.doneSecretlyLocked(d)
 	}
@@ -320,7 +334,7 @@ func (l *Ledger) handledLocked(p *Process, d *Deed, key string, tx store.Tx) {
 		l.violatedLocked("handled id not kept", "%s: %s handles mail %s, and does not remember it", key, p.Name, d.id)
 	}
 	if from := l.mu.deeds.opened(l, key); from != "" {
-		l.mu.events[entered[d.letterKind()]+" after a "+from]++
+		l.mu.events[entered(d.letterKind())+" after a "+from]++
 	}
 }
 
@@ -332,15 +346,18 @@ func (*deeds) opened(l *Ledger, key string) string {
 	return ""
 }
 
-// twice and entered are the words for entries.
-var (
-	twice = map[string]string{
+// twice and entered are the words for an entry that comes once more, and for one that comes.
+func twice(kind string) string {
+	return map[string]string{
 		receiptEntry: "granted twice", giftEntry: "sent twice", mailEntry: "mail handled twice", tradeEntry: "traded twice", editEntry: "edited twice",
-	}
-	entered = map[string]string{
+	}[kind]
+}
+
+func entered(kind string) string {
+	return map[string]string{
 		receiptEntry: "receipt granted", giftEntry: "gift sent", mailEntry: "mail handled", tradeEntry: "traded", editEntry: "edited",
-	}
-)
+	}[kind]
+}
 
 func puts(tx store.Tx, key string) bool {
 	return slices.ContainsFunc(tx, func(w store.Write) bool { return w.Key == key && w.Op == store.Put })

@@ -94,6 +94,8 @@ const (
 	journalPrefix = "journal/" + setName + "/"
 	receiptPrefix = "receipt/" + setName + "/"
 	mailPrefix    = "mail/" + setName + "/"
+	auditPrefix   = "audit/" + setName + "/"
+	versionPrefix = "version/" + setName + "/"
 	beatPrefix    = "node/"
 	notePrefix    = "note/"
 	markerPrefix  = "journaled/" // where to look for journals when a node has died

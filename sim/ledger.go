@@ -270,12 +270,12 @@ func (l *Ledger) resolveLocked(pg *page, data doc.Value, what string) point {
 // where finds the state that the data is: at the place that it names itself, or after claims,
 // which change the data and not the place.
 func (pg *page) where(data doc.Value) (pt point, ok bool) {
-	print := fingerprint(data)
-	if pt, ok = pg.find(placeOf(data)); ok && pg.dataOf(pt) == print {
+	mark := fingerprint(data)
+	if pt, ok = pg.find(placeOf(data)); ok && pg.dataOf(pt) == mark {
 		return pt, true
 	}
 	for _, t := range slices.Backward(pg.tenures) {
-		if n := t.states[print]; n > 0 {
+		if n := t.states[mark]; n > 0 {
 			return point{t, n}, true
 		}
 	}

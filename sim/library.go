@@ -90,18 +90,20 @@ const (
 type Settings struct {
 	Beat, DeadAfter, AskEvery, JournalEvery            time.Duration
 	Save, StealAfter, LoadTimeout, FallbackSave, Lease time.Duration
+	Versions                                           time.Duration // how often a version is kept; negative: never
 	Schema                                             int
 	HardBytes, JournalBytes                            int
 	Limits                                             node.Limits
 }
 
 // Anchor are the settings of the anchor world (DESIGN.md 11, issue text): 4 s beats, asks
-// read every second, journals every 2 s, saves every 300 s.
+// read every second, journals every 2 s, saves every 300 s. No versions are kept, as no rival
+// keeps any: by default a save an hour has a second record in it.
 func Anchor() Settings {
 	return Settings{
 		Beat: 4 * time.Second, DeadAfter: 8 * time.Second, AskEvery: time.Second, JournalEvery: 2 * time.Second,
 		Save: 300 * time.Second, StealAfter: 15 * time.Second, LoadTimeout: 120 * time.Second,
-		FallbackSave: 30 * time.Second, Lease: 300 * time.Second, Schema: 1, HardBytes: 64 << 10,
+		FallbackSave: 30 * time.Second, Lease: 300 * time.Second, Versions: -1, Schema: 1, HardBytes: 64 << 10,
 	}
 }
 

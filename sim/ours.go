@@ -47,7 +47,7 @@ func (o Ours) Start(ctx context.Context, p *Process, name string, s Settings) (H
 	set, err := profile.New(n, setName, &profile.Options{
 		Template: template(), Schema: s.Schema, Migrations: migrations(s.Schema), Autosave: s.Save, LoadTimeout: s.LoadTimeout,
 		StealAfter: s.StealAfter, FallbackSave: s.FallbackSave, HardBytes: s.HardBytes, JournalEvery: s.JournalEvery,
-		JournalBytes: s.JournalBytes,
+		JournalBytes: s.JournalBytes, VersionEvery: s.Versions,
 	})
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ func (h ourHold) Grant(ctx context.Context, id string, ops ...doc.Op) Answer {
 
 // Gift implements Claimant.
 func (h ourHold) Gift(ctx context.Context, m Mail, ops ...doc.Op) Answer {
-	_, err := h.Session.SendMail(ctx, profile.Source{}, m.To, m.ours(), ops...)
+	_, err := h.SendMail(ctx, profile.Source{}, m.To, m.ours(), ops...)
 	return answerOf(err)
 }
 

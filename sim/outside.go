@@ -39,10 +39,10 @@ func (f *Fleet) stir(b Bustle, keys []string) {
 }
 
 // deed makes one, and tells the ledger.
-func (f *Fleet) deed(kind string, make func(d *Deed)) *Deed {
+func (f *Fleet) deed(kind string, fill func(d *Deed)) *Deed {
 	f.deeds++
 	d := &Deed{kind: kind, id: fmt.Sprintf("%d", f.deeds), hands: map[string]hand{}}
-	make(d)
+	fill(d)
 	f.Ledger.Intended(d)
 	return d
 }

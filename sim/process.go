@@ -20,8 +20,8 @@ type Process struct {
 	Cut [parts]bool
 	// Mute are prefixes of keys: its calls that begin with one are refused.
 	Mute []string
-	// Budget is how many reads and writes of records a minute the durable store takes from it,
-	// each; what is over it is refused. 0: no limit.
+	// Budget is how many reads, writes and lists of records a minute the durable store takes from
+	// it, each; what is over it is refused. 0: no limit.
 	Budget int
 
 	w      *World
@@ -31,7 +31,7 @@ type Process struct {
 	gone   atomic.Bool   // it has crashed, or the run has ended
 	paused bool
 	pauses uint64
-	purses [2]purse // reads and writes
+	purses [3]purse // reads, writes and lists
 	deaf   bool     // the answer to its next write to a record is lost
 	// cleared is when it was last cut off or paused.
 	cleared time.Duration

@@ -36,6 +36,9 @@ func claimsLost(f *Fleet) {
 	o.play(f)
 }
 
+// versioned keeps a version of a profile once a minute.
+func versioned(s *Settings) { s.Versions = time.Minute }
+
 // unreliable loses answers, of calls that had their effect, that had none, and that have it
 // later.
 func unreliable(w *[parts]Weather) {

@@ -20,7 +20,7 @@ const (
 
 // tight gives our nodes the limits that the store has.
 func tight(s *Settings) {
-	s.Limits = node.Limits{Node: node.Rates{Read: node.Rate{Base: lean}, Write: node.Rate{Base: lean}}}
+	s.Limits = node.Limits{Node: node.Rates{Read: node.Rate{Base: lean}, Write: node.Rate{Base: lean}, List: node.Rate{Base: lean}}}
 }
 
 // overload: 3 servers of 100 profiles with a budget of one player's each, and one player who
@@ -55,7 +55,7 @@ func overload(f *Fleet) { // case P25
 
 // meagre are limits that a handful of players reach who save now and then.
 func meagre(s *Settings) {
-	s.Limits = node.Limits{Node: node.Rates{Read: node.Rate{Base: 40}, Write: node.Rate{Base: 40}}}
+	s.Limits = node.Limits{Node: node.Rates{Read: node.Rate{Base: 40}, Write: node.Rate{Base: 40}, List: node.Rate{Base: 40}}}
 }
 
 // leanAnswers is lostAnswers on a lean budget: what is sent again, read back and disowned

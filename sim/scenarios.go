@@ -14,7 +14,7 @@ func Scenarios() []*Scenario {
 		{Name: "shutdown", Play: shutdownAll, Weather: slowly, Sound: true},
 		{Name: "outage", Play: outage, Sound: true},
 		{Name: "poison", Play: poison, Sound: true, Safe: journaled},
-		{Name: "soup", Play: soup, Sound: true, Safe: journaled},
+		{Name: "soup", Play: soup, Settings: versioned, Sound: true, Safe: journaled},
 		{Name: "overload", Play: overload, Settings: tight, Sound: true, Few: true},
 		{Name: "leanAnswers", Play: leanAnswers, Settings: meagre, Weather: losing, Sound: true},
 		{Name: "cost", Play: cost, Sound: true, Few: true, Safe: journaled},
@@ -35,8 +35,8 @@ func Scenarios() []*Scenario {
 		{Name: "oldJournal", Play: oldJournal},
 		{Name: "journalDown", Play: journalDown, Sound: true, Safe: 35 * time.Second},
 		{Name: "largeJournal", Play: largeJournal, Settings: smallJournals, Sound: true, Safe: journaled},
-		{Name: "claimsSynced", Play: claimsSynced, Sound: true},
-		{Name: "claimsLost", Play: claimsLost, Weather: unreliable},
+		{Name: "claimsSynced", Play: claimsSynced, Settings: versioned, Sound: true},
+		{Name: "claimsLost", Play: claimsLost, Settings: versioned, Weather: unreliable},
 		{Name: "storm", Play: storm, Weather: stormy},
 	}
 }

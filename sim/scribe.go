@@ -110,10 +110,12 @@ func (s *scribe) writeLocked(p *Process, w store.Write) {
 		s.sayLocked(p, "stores receipt %s", key)
 	case strings.HasPrefix(w.Key, mailPrefix):
 		owner, _, _ := strings.Cut(w.Key[len(mailPrefix):], "/")
-		if w.Op == store.Put {
+		switch w.Op {
+		case store.Put:
 			s.sayLocked(p, "puts mail %s into the box of %s", key, owner)
-		} else if w.Op == store.Delete {
+		case store.Delete:
 			s.sayLocked(p, "takes mail %s out of the box of %s", key, owner)
+		case store.Check:
 		}
 	case strings.HasPrefix(w.Key, notePrefix):
 		holder, _, _ := strings.Cut(w.Key[len(notePrefix):], "/")

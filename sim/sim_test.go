@@ -175,6 +175,7 @@ func required() []string {
 		"opening append", "opened again", "seal", "seal refusal", "replay", "saved instead", "sealer crashed", "memory restored",
 		"receipt granted", "receipt repeated", "receipt unknown", "receipt refused", "gift sent", "gift repeated", "gift unknown", "letter unknown",
 		"mail handled", "mail handled after a takeover", "mail came again", "traded", "trade refused", "trade unknown",
+		"audit row", "version row",
 		"edited", "edited after a takeover", "edit here", "edit elsewhere", "edit nowhere", "edit sent to the holder", "edit unknown",
 	}
 }

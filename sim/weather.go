@@ -143,8 +143,11 @@ func (c *call) affords() bool {
 		return true
 	}
 	kind := 0
-	if c.op.writes() {
+	switch {
+	case c.op.writes():
 		kind = 1
+	case c.op == opScan:
+		kind = 2
 	}
 	return p.purses[kind].take(p.w.now(), c.units, p.Budget)
 }

@@ -5,7 +5,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,29 +14,13 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Exit codes by kind of error.
-const (
-	exitOK       = 0
-	exitFailed   = 1 // the command ran and did not succeed
-	exitUsage    = 2 // flags, environment or configuration are wrong
-	exitBroken   = 3 // a promise was broken (demo)
-	exitUnserved = 4 // the store or the listener is not to be had
-)
-
-// exitError carries an exit code.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string { return e.err.Error() }
-func (e *exitError) Unwrap() error { return e.err }
-
 // commands is the command line.
 type commands struct {
-	Serve   serveCommand   `cmd:"" help:"Run a node as a daemon, for game servers in any language."`
-	Demo    demoCommand    `cmd:"" help:"Watch a small fleet at work: players, hand-overs, crashes, seasons of a minute."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Serve   serveCommand    `cmd:"" help:"Run a node as a daemon, for game servers in any language."`
+	Profile profileCommands `cmd:"" help:"Look at profiles, change, restore, move and erase them."`
+	Mail    mailCommands    `cmd:"" help:"Send messages to players, and see what waits for them."`
+	Demo    demoCommand     `cmd:"" help:"Watch a small fleet at work: players, hand-overs, crashes, seasons of a minute."`
+	Version versionCommand  `cmd:"" help:"Print the version."`
 }
 
 const description = `Shoal keeps what players own and where they stand, for games that run on many servers and have no coordinator.
@@ -101,17 +84,6 @@ func parse(parser *kong.Kong, args []string) (command *kong.Context, err error, 
 	}
 	command, err = parser.Parse(args)
 	return command, err, false
-}
-
-func codeOf(err error, stderr io.Writer) int {
-	if err == nil {
-		return exitOK
-	}
-	fmt.Fprintln(stderr, "shoal:", err)
-	if e := (*exitError)(nil); errors.As(err, &e) {
-		return e.code
-	}
-	return exitFailed
 }
 
 // output is where a command prints.

@@ -93,7 +93,7 @@ func (c *config) options(logger *slog.Logger) (*shoal.Options, error) {
 			Name: c.Name, Beat: time.Duration(c.Beat), DeadAfter: time.Duration(c.DeadAfter),
 			CloseTimeout: time.Duration(c.CloseTimeout), Limits: c.Limits.limits(), Logger: logger,
 		},
-		Sets: sets, Boards: boards, Seasons: seasons,
+		Sets: sets, Ranked: c.Ranked, Boards: boards, Seasons: seasons,
 	}, nil
 }
 

@@ -415,7 +415,11 @@ type ProfileTransactRequest struct {
 	// 64 ids of a profile are remembered, with the profile: by the next holder too.
 	Id string `protobuf:"bytes,6,opt,name=id,proto3" json:"id,omitempty"`
 	// ReturnData asks for the whole document in the answer.
-	ReturnData    bool `protobuf:"varint,7,opt,name=return_data,json=returnData,proto3" json:"return_data,omitempty"`
+	ReturnData bool `protobuf:"varint,7,opt,name=return_data,json=returnData,proto3" json:"return_data,omitempty"`
+	// Kind says what sort of source causes the change, for policies and the audit log: a name
+	// such as "game" or "operator", or one of the game's own; "season", "system" and "mail" are
+	// the library's. Default: "game".
+	Kind          string `protobuf:"bytes,8,opt,name=kind,proto3" json:"kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -497,6 +501,13 @@ func (x *ProfileTransactRequest) GetReturnData() bool {
 		return x.ReturnData
 	}
 	return false
+}
+
+func (x *ProfileTransactRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
 }
 
 type ProfileTransactResponse struct {
@@ -871,6 +882,2778 @@ func (x *ProfileReleaseResponse) GetRevision() uint64 {
 	return 0
 }
 
+// ProfileCommit is one change of a profile.
+type ProfileCommit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Revision of the profile, with this commit in it.
+	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Id of the commit: the request's, or one that was made for it.
+	Id   string                 `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	Time *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=time,proto3" json:"time,omitempty"`
+	// Kind, actor and note say where it came from.
+	Kind  string `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
+	Actor string `protobuf:"bytes,5,opt,name=actor,proto3" json:"actor,omitempty"`
+	Note  string `protobuf:"bytes,6,opt,name=note,proto3" json:"note,omitempty"`
+	// Claim names what happened outside the profile exactly once with the commit:
+	// "receipt/<set>/<id>", "mail/<id>", "trade/<id>"; absent: nothing.
+	Claim *string `protobuf:"bytes,7,opt,name=claim,proto3,oneof" json:"claim,omitempty"`
+	// Edits are what it changed, in order, a JSON list:
+	// [{"edit":"set","path":"/coins","value":5},{"edit":"unset","path":"/hat"},
+	// {"edit":"splice","path":"/bag","index":0,"remove":1,"insert":["rod"]}].
+	Edits         string `protobuf:"bytes,8,opt,name=edits,proto3" json:"edits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileCommit) Reset() {
+	*x = ProfileCommit{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileCommit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileCommit) ProtoMessage() {}
+
+func (x *ProfileCommit) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileCommit.ProtoReflect.Descriptor instead.
+func (*ProfileCommit) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ProfileCommit) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *ProfileCommit) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ProfileCommit) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *ProfileCommit) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ProfileCommit) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *ProfileCommit) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *ProfileCommit) GetClaim() string {
+	if x != nil && x.Claim != nil {
+		return *x.Claim
+	}
+	return ""
+}
+
+func (x *ProfileCommit) GetEdits() string {
+	if x != nil {
+		return x.Edits
+	}
+	return ""
+}
+
+// ProfileComplaint is one thing that the set's rules have against a change.
+type ProfileComplaint struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Path is the place in the document, a JSON Pointer; empty: the whole document.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// Guard names the rule; absent when an operation does not fit the document.
+	Guard         *string `protobuf:"bytes,2,opt,name=guard,proto3,oneof" json:"guard,omitempty"`
+	Problem       string  `protobuf:"bytes,3,opt,name=problem,proto3" json:"problem,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileComplaint) Reset() {
+	*x = ProfileComplaint{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileComplaint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileComplaint) ProtoMessage() {}
+
+func (x *ProfileComplaint) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileComplaint.ProtoReflect.Descriptor instead.
+func (*ProfileComplaint) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ProfileComplaint) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *ProfileComplaint) GetGuard() string {
+	if x != nil && x.Guard != nil {
+		return *x.Guard
+	}
+	return ""
+}
+
+func (x *ProfileComplaint) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
+}
+
+type ProfileDryRunRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Set   string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Ops as of Transact.
+	Ops string `protobuf:"bytes,3,opt,name=ops,proto3" json:"ops,omitempty"`
+	// Kind as of Transact.
+	Kind string `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
+	// ReturnData asks for the whole document that would result.
+	ReturnData    bool `protobuf:"varint,5,opt,name=return_data,json=returnData,proto3" json:"return_data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileDryRunRequest) Reset() {
+	*x = ProfileDryRunRequest{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileDryRunRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileDryRunRequest) ProtoMessage() {}
+
+func (x *ProfileDryRunRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileDryRunRequest.ProtoReflect.Descriptor instead.
+func (*ProfileDryRunRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ProfileDryRunRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ProfileDryRunRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ProfileDryRunRequest) GetOps() string {
+	if x != nil {
+		return x.Ops
+	}
+	return ""
+}
+
+func (x *ProfileDryRunRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ProfileDryRunRequest) GetReturnData() bool {
+	if x != nil {
+		return x.ReturnData
+	}
+	return false
+}
+
+type ProfileDryRunResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Accepted says that Transact would accept the operations now.
+	Accepted bool `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
+	// Edits are what would change, a JSON list as of ProfileCommit.
+	Edits string `protobuf:"bytes,2,opt,name=edits,proto3" json:"edits,omitempty"`
+	// Complaints are those for which it would be refused, at most 64.
+	Complaints []*ProfileComplaint `protobuf:"bytes,3,rep,name=complaints,proto3" json:"complaints,omitempty"`
+	// More is how many further complaints there are.
+	More uint64 `protobuf:"varint,4,opt,name=more,proto3" json:"more,omitempty"`
+	// Reports are complaints that it would be accepted with.
+	Reports []*ProfileComplaint `protobuf:"bytes,5,rep,name=reports,proto3" json:"reports,omitempty"`
+	// OpenHere says that the live document was tried, not what is stored.
+	OpenHere bool `protobuf:"varint,6,opt,name=open_here,json=openHere,proto3" json:"open_here,omitempty"`
+	// Data is the document that would result; only with return_data.
+	Data          *string `protobuf:"bytes,7,opt,name=data,proto3,oneof" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileDryRunResponse) Reset() {
+	*x = ProfileDryRunResponse{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileDryRunResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileDryRunResponse) ProtoMessage() {}
+
+func (x *ProfileDryRunResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileDryRunResponse.ProtoReflect.Descriptor instead.
+func (*ProfileDryRunResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ProfileDryRunResponse) GetAccepted() bool {
+	if x != nil {
+		return x.Accepted
+	}
+	return false
+}
+
+func (x *ProfileDryRunResponse) GetEdits() string {
+	if x != nil {
+		return x.Edits
+	}
+	return ""
+}
+
+func (x *ProfileDryRunResponse) GetComplaints() []*ProfileComplaint {
+	if x != nil {
+		return x.Complaints
+	}
+	return nil
+}
+
+func (x *ProfileDryRunResponse) GetMore() uint64 {
+	if x != nil {
+		return x.More
+	}
+	return 0
+}
+
+func (x *ProfileDryRunResponse) GetReports() []*ProfileComplaint {
+	if x != nil {
+		return x.Reports
+	}
+	return nil
+}
+
+func (x *ProfileDryRunResponse) GetOpenHere() bool {
+	if x != nil {
+		return x.OpenHere
+	}
+	return false
+}
+
+func (x *ProfileDryRunResponse) GetData() string {
+	if x != nil && x.Data != nil {
+		return *x.Data
+	}
+	return ""
+}
+
+type ProfileGrantRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Set   string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Receipt is the id of the receipt, unique in the set: as a key is written. Needed.
+	Receipt string `protobuf:"bytes,3,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	// Ops as of Transact. A receipt that was granted before changes nothing, whatever they are.
+	Ops string `protobuf:"bytes,4,opt,name=ops,proto3" json:"ops,omitempty"`
+	// Note and actor are kept with the commit.
+	Note  string `protobuf:"bytes,5,opt,name=note,proto3" json:"note,omitempty"`
+	Actor string `protobuf:"bytes,6,opt,name=actor,proto3" json:"actor,omitempty"`
+	// Kind as of Transact. Default: "receipt".
+	Kind          string `protobuf:"bytes,7,opt,name=kind,proto3" json:"kind,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileGrantRequest) Reset() {
+	*x = ProfileGrantRequest{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileGrantRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileGrantRequest) ProtoMessage() {}
+
+func (x *ProfileGrantRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileGrantRequest.ProtoReflect.Descriptor instead.
+func (*ProfileGrantRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ProfileGrantRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ProfileGrantRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ProfileGrantRequest) GetReceipt() string {
+	if x != nil {
+		return x.Receipt
+	}
+	return ""
+}
+
+func (x *ProfileGrantRequest) GetOps() string {
+	if x != nil {
+		return x.Ops
+	}
+	return ""
+}
+
+func (x *ProfileGrantRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *ProfileGrantRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *ProfileGrantRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+type ProfileGrantResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Revision is the profile's, with what was granted in it.
+	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Commit is the id of the commit that granted.
+	Commit string `protobuf:"bytes,2,opt,name=commit,proto3" json:"commit,omitempty"`
+	// Time when it was granted.
+	Time *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=time,proto3" json:"time,omitempty"`
+	// Repeated says that the receipt was granted before: nothing was applied now.
+	Repeated      bool `protobuf:"varint,4,opt,name=repeated,proto3" json:"repeated,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileGrantResponse) Reset() {
+	*x = ProfileGrantResponse{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileGrantResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileGrantResponse) ProtoMessage() {}
+
+func (x *ProfileGrantResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileGrantResponse.ProtoReflect.Descriptor instead.
+func (*ProfileGrantResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ProfileGrantResponse) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *ProfileGrantResponse) GetCommit() string {
+	if x != nil {
+		return x.Commit
+	}
+	return ""
+}
+
+func (x *ProfileGrantResponse) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *ProfileGrantResponse) GetRepeated() bool {
+	if x != nil {
+		return x.Repeated
+	}
+	return false
+}
+
+type ProfileReceiptRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Set   string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	// Receipt is its id.
+	Receipt string `protobuf:"bytes,2,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	// Key of a profile, to learn whether the receipt was granted to it. Not needed: what is
+	// stored of a receipt names nobody.
+	Key           string `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileReceiptRequest) Reset() {
+	*x = ProfileReceiptRequest{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileReceiptRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileReceiptRequest) ProtoMessage() {}
+
+func (x *ProfileReceiptRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileReceiptRequest.ProtoReflect.Descriptor instead.
+func (*ProfileReceiptRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ProfileReceiptRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ProfileReceiptRequest) GetReceipt() string {
+	if x != nil {
+		return x.Receipt
+	}
+	return ""
+}
+
+func (x *ProfileReceiptRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+type ProfileReceiptResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Revision is the profile's, with what was granted in it.
+	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Epoch is that of the session that granted.
+	Epoch uint64 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// Commit is the id of the commit that granted.
+	Commit string                 `protobuf:"bytes,3,opt,name=commit,proto3" json:"commit,omitempty"`
+	Time   *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=time,proto3" json:"time,omitempty"`
+	// Of says whether it was granted to the profile with the request's key; absent when there
+	// was none.
+	Of            *bool `protobuf:"varint,5,opt,name=of,proto3,oneof" json:"of,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileReceiptResponse) Reset() {
+	*x = ProfileReceiptResponse{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileReceiptResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileReceiptResponse) ProtoMessage() {}
+
+func (x *ProfileReceiptResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileReceiptResponse.ProtoReflect.Descriptor instead.
+func (*ProfileReceiptResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ProfileReceiptResponse) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *ProfileReceiptResponse) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *ProfileReceiptResponse) GetCommit() string {
+	if x != nil {
+		return x.Commit
+	}
+	return ""
+}
+
+func (x *ProfileReceiptResponse) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *ProfileReceiptResponse) GetOf() bool {
+	if x != nil && x.Of != nil {
+		return *x.Of
+	}
+	return false
+}
+
+type ProfileTradeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Parties are 2 to 16 different profiles, all open on this daemon.
+	Parties []*ProfileTradeParty `protobuf:"bytes,1,rep,name=parties,proto3" json:"parties,omitempty"`
+	// Id makes the call repeatable, as that of Transact. Without one a trade whose answer was
+	// lost cannot be asked for again.
+	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// Note, actor and kind as of Transact.
+	Note          string `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
+	Actor         string `protobuf:"bytes,4,opt,name=actor,proto3" json:"actor,omitempty"`
+	Kind          string `protobuf:"bytes,5,opt,name=kind,proto3" json:"kind,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileTradeRequest) Reset() {
+	*x = ProfileTradeRequest{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileTradeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileTradeRequest) ProtoMessage() {}
+
+func (x *ProfileTradeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileTradeRequest.ProtoReflect.Descriptor instead.
+func (*ProfileTradeRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ProfileTradeRequest) GetParties() []*ProfileTradeParty {
+	if x != nil {
+		return x.Parties
+	}
+	return nil
+}
+
+func (x *ProfileTradeRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ProfileTradeRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *ProfileTradeRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *ProfileTradeRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+// ProfileTradeParty is one side of a trade.
+type ProfileTradeParty struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Set   string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Ops as of Transact. Default: none; the profile only remembers the trade.
+	Ops           string `protobuf:"bytes,3,opt,name=ops,proto3" json:"ops,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileTradeParty) Reset() {
+	*x = ProfileTradeParty{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileTradeParty) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileTradeParty) ProtoMessage() {}
+
+func (x *ProfileTradeParty) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileTradeParty.ProtoReflect.Descriptor instead.
+func (*ProfileTradeParty) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ProfileTradeParty) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ProfileTradeParty) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ProfileTradeParty) GetOps() string {
+	if x != nil {
+		return x.Ops
+	}
+	return ""
+}
+
+type ProfileTradeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id is the request's, or the one that was chosen in its place.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Repeated says that the id was known: nothing was applied now.
+	Repeated bool `protobuf:"varint,2,opt,name=repeated,proto3" json:"repeated,omitempty"`
+	// Parties are in the order of the request.
+	Parties       []*ProfileTraded `protobuf:"bytes,3,rep,name=parties,proto3" json:"parties,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileTradeResponse) Reset() {
+	*x = ProfileTradeResponse{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileTradeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileTradeResponse) ProtoMessage() {}
+
+func (x *ProfileTradeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileTradeResponse.ProtoReflect.Descriptor instead.
+func (*ProfileTradeResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ProfileTradeResponse) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ProfileTradeResponse) GetRepeated() bool {
+	if x != nil {
+		return x.Repeated
+	}
+	return false
+}
+
+func (x *ProfileTradeResponse) GetParties() []*ProfileTraded {
+	if x != nil {
+		return x.Parties
+	}
+	return nil
+}
+
+// ProfileTraded is what a trade has made of one party.
+type ProfileTraded struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Set   string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Revision is the profile's, with the trade in it; 0 for a repeated trade that the profile
+	// has forgotten.
+	Revision      uint64 `protobuf:"varint,3,opt,name=revision,proto3" json:"revision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileTraded) Reset() {
+	*x = ProfileTraded{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileTraded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileTraded) ProtoMessage() {}
+
+func (x *ProfileTraded) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileTraded.ProtoReflect.Descriptor instead.
+func (*ProfileTraded) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *ProfileTraded) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ProfileTraded) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ProfileTraded) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+type ProfileEditRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Set   string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Ops as of Transact.
+	Ops string `protobuf:"bytes,3,opt,name=ops,proto3" json:"ops,omitempty"`
+	// Id makes the call repeatable, from any daemon: as a key is written. Without one an edit
+	// whose answer was lost cannot be asked for again.
+	Id string `protobuf:"bytes,4,opt,name=id,proto3" json:"id,omitempty"`
+	// Note and actor are kept with the commit.
+	Note  string `protobuf:"bytes,5,opt,name=note,proto3" json:"note,omitempty"`
+	Actor string `protobuf:"bytes,6,opt,name=actor,proto3" json:"actor,omitempty"`
+	// Kind as of Transact. Default: "operator".
+	Kind          string `protobuf:"bytes,7,opt,name=kind,proto3" json:"kind,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileEditRequest) Reset() {
+	*x = ProfileEditRequest{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileEditRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileEditRequest) ProtoMessage() {}
+
+func (x *ProfileEditRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileEditRequest.ProtoReflect.Descriptor instead.
+func (*ProfileEditRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *ProfileEditRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ProfileEditRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ProfileEditRequest) GetOps() string {
+	if x != nil {
+		return x.Ops
+	}
+	return ""
+}
+
+func (x *ProfileEditRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ProfileEditRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *ProfileEditRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *ProfileEditRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+type ProfileEditResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id is the request's, or the one that was chosen in its place.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Where the edit was made: "here" (in this daemon's session), "elsewhere" (in another
+	// node's), "nowhere" (in the stored profile); absent for a repeated one.
+	Where *string `protobuf:"bytes,2,opt,name=where,proto3,oneof" json:"where,omitempty"`
+	// Revision is the profile's, with the edit in it.
+	Revision uint64 `protobuf:"varint,3,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Repeated says that the id was known: nothing was applied now.
+	Repeated      bool `protobuf:"varint,4,opt,name=repeated,proto3" json:"repeated,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileEditResponse) Reset() {
+	*x = ProfileEditResponse{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileEditResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileEditResponse) ProtoMessage() {}
+
+func (x *ProfileEditResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileEditResponse.ProtoReflect.Descriptor instead.
+func (*ProfileEditResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *ProfileEditResponse) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ProfileEditResponse) GetWhere() string {
+	if x != nil && x.Where != nil {
+		return *x.Where
+	}
+	return ""
+}
+
+func (x *ProfileEditResponse) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *ProfileEditResponse) GetRepeated() bool {
+	if x != nil {
+		return x.Repeated
+	}
+	return false
+}
+
+type ProfileHistoryRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Set           string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	Key           string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileHistoryRequest) Reset() {
+	*x = ProfileHistoryRequest{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileHistoryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileHistoryRequest) ProtoMessage() {}
+
+func (x *ProfileHistoryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileHistoryRequest.ProtoReflect.Descriptor instead.
+func (*ProfileHistoryRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ProfileHistoryRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ProfileHistoryRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+type ProfileHistoryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Commits, oldest first.
+	Commits       []*ProfileCommit `protobuf:"bytes,1,rep,name=commits,proto3" json:"commits,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileHistoryResponse) Reset() {
+	*x = ProfileHistoryResponse{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileHistoryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileHistoryResponse) ProtoMessage() {}
+
+func (x *ProfileHistoryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileHistoryResponse.ProtoReflect.Descriptor instead.
+func (*ProfileHistoryResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *ProfileHistoryResponse) GetCommits() []*ProfileCommit {
+	if x != nil {
+		return x.Commits
+	}
+	return nil
+}
+
+type ProfileUndoRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Set   string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Commit is the id of the commit that is to be taken back; or give its revision.
+	Commit string `protobuf:"bytes,3,opt,name=commit,proto3" json:"commit,omitempty"`
+	// Revision of the commit, when it is not named by its id.
+	Revision uint64 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Force takes back also a commit that came with a receipt, a mail or a trade, which stays.
+	Force bool `protobuf:"varint,5,opt,name=force,proto3" json:"force,omitempty"`
+	// Note, actor, id and kind as of Transact. Default of note: "undo of <commit>"; of kind:
+	// "operator". The id alone decides whether the request is known.
+	Note  string `protobuf:"bytes,6,opt,name=note,proto3" json:"note,omitempty"`
+	Actor string `protobuf:"bytes,7,opt,name=actor,proto3" json:"actor,omitempty"`
+	Id    string `protobuf:"bytes,8,opt,name=id,proto3" json:"id,omitempty"`
+	Kind  string `protobuf:"bytes,9,opt,name=kind,proto3" json:"kind,omitempty"`
+	// ReturnData asks for the whole document in the answer.
+	ReturnData    bool `protobuf:"varint,10,opt,name=return_data,json=returnData,proto3" json:"return_data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileUndoRequest) Reset() {
+	*x = ProfileUndoRequest{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileUndoRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileUndoRequest) ProtoMessage() {}
+
+func (x *ProfileUndoRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileUndoRequest.ProtoReflect.Descriptor instead.
+func (*ProfileUndoRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *ProfileUndoRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ProfileUndoRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ProfileUndoRequest) GetCommit() string {
+	if x != nil {
+		return x.Commit
+	}
+	return ""
+}
+
+func (x *ProfileUndoRequest) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *ProfileUndoRequest) GetForce() bool {
+	if x != nil {
+		return x.Force
+	}
+	return false
+}
+
+func (x *ProfileUndoRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *ProfileUndoRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *ProfileUndoRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ProfileUndoRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ProfileUndoRequest) GetReturnData() bool {
+	if x != nil {
+		return x.ReturnData
+	}
+	return false
+}
+
+type ProfileUndoResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Revision is the profile's, with the new commit in it.
+	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Commit is the id of the new commit; empty when there was nothing to change.
+	Commit string `protobuf:"bytes,2,opt,name=commit,proto3" json:"commit,omitempty"`
+	// Repeated says that the id was known: nothing was applied now.
+	Repeated bool `protobuf:"varint,3,opt,name=repeated,proto3" json:"repeated,omitempty"`
+	// Data is the document as it is now; only with return_data.
+	Data          *string `protobuf:"bytes,4,opt,name=data,proto3,oneof" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileUndoResponse) Reset() {
+	*x = ProfileUndoResponse{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileUndoResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileUndoResponse) ProtoMessage() {}
+
+func (x *ProfileUndoResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileUndoResponse.ProtoReflect.Descriptor instead.
+func (*ProfileUndoResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *ProfileUndoResponse) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *ProfileUndoResponse) GetCommit() string {
+	if x != nil {
+		return x.Commit
+	}
+	return ""
+}
+
+func (x *ProfileUndoResponse) GetRepeated() bool {
+	if x != nil {
+		return x.Repeated
+	}
+	return false
+}
+
+func (x *ProfileUndoResponse) GetData() string {
+	if x != nil && x.Data != nil {
+		return *x.Data
+	}
+	return ""
+}
+
+type ProfileRollbackRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Set   string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Revision that the document is brought back to: one of the history, or that before its
+	// first commit. Needed.
+	Revision *uint64 `protobuf:"varint,3,opt,name=revision,proto3,oneof" json:"revision,omitempty"`
+	// Note, actor, id and kind as of Undo. Default of note: "rollback to revision <n>".
+	Note  string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	Actor string `protobuf:"bytes,5,opt,name=actor,proto3" json:"actor,omitempty"`
+	Id    string `protobuf:"bytes,6,opt,name=id,proto3" json:"id,omitempty"`
+	Kind  string `protobuf:"bytes,7,opt,name=kind,proto3" json:"kind,omitempty"`
+	// ReturnData asks for the whole document in the answer.
+	ReturnData    bool `protobuf:"varint,8,opt,name=return_data,json=returnData,proto3" json:"return_data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileRollbackRequest) Reset() {
+	*x = ProfileRollbackRequest{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileRollbackRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileRollbackRequest) ProtoMessage() {}
+
+func (x *ProfileRollbackRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileRollbackRequest.ProtoReflect.Descriptor instead.
+func (*ProfileRollbackRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *ProfileRollbackRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ProfileRollbackRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ProfileRollbackRequest) GetRevision() uint64 {
+	if x != nil && x.Revision != nil {
+		return *x.Revision
+	}
+	return 0
+}
+
+func (x *ProfileRollbackRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *ProfileRollbackRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *ProfileRollbackRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ProfileRollbackRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ProfileRollbackRequest) GetReturnData() bool {
+	if x != nil {
+		return x.ReturnData
+	}
+	return false
+}
+
+type ProfileRollbackResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Revision is the profile's, with the new commit in it.
+	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Commit is the id of the new commit; empty when there was nothing to change.
+	Commit string `protobuf:"bytes,2,opt,name=commit,proto3" json:"commit,omitempty"`
+	// Repeated says that the id was known: nothing was applied now.
+	Repeated bool `protobuf:"varint,3,opt,name=repeated,proto3" json:"repeated,omitempty"`
+	// TakenBack are the commits whose effects are gone, oldest first. What those with a claim
+	// came with stays: a receipt cannot be granted again, a mail does not come back, and the
+	// other parties of a trade keep theirs.
+	TakenBack []*ProfileCommit `protobuf:"bytes,4,rep,name=taken_back,json=takenBack,proto3" json:"taken_back,omitempty"`
+	// Data is the document as it is now; only with return_data.
+	Data          *string `protobuf:"bytes,5,opt,name=data,proto3,oneof" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileRollbackResponse) Reset() {
+	*x = ProfileRollbackResponse{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileRollbackResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileRollbackResponse) ProtoMessage() {}
+
+func (x *ProfileRollbackResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileRollbackResponse.ProtoReflect.Descriptor instead.
+func (*ProfileRollbackResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *ProfileRollbackResponse) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *ProfileRollbackResponse) GetCommit() string {
+	if x != nil {
+		return x.Commit
+	}
+	return ""
+}
+
+func (x *ProfileRollbackResponse) GetRepeated() bool {
+	if x != nil {
+		return x.Repeated
+	}
+	return false
+}
+
+func (x *ProfileRollbackResponse) GetTakenBack() []*ProfileCommit {
+	if x != nil {
+		return x.TakenBack
+	}
+	return nil
+}
+
+func (x *ProfileRollbackResponse) GetData() string {
+	if x != nil && x.Data != nil {
+		return *x.Data
+	}
+	return ""
+}
+
+type ProfileAuditRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Set   string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// From is the revision to begin with: the first one wanted, or with reverse the last.
+	// Default: the oldest, or the newest.
+	From uint64 `protobuf:"varint,3,opt,name=from,proto3" json:"from,omitempty"`
+	// Limit is how many entries to answer, at most 1000. Default: 100.
+	Limit *int32 `protobuf:"varint,4,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// Reverse answers the newest first.
+	Reverse       bool `protobuf:"varint,5,opt,name=reverse,proto3" json:"reverse,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileAuditRequest) Reset() {
+	*x = ProfileAuditRequest{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileAuditRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileAuditRequest) ProtoMessage() {}
+
+func (x *ProfileAuditRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileAuditRequest.ProtoReflect.Descriptor instead.
+func (*ProfileAuditRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *ProfileAuditRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ProfileAuditRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ProfileAuditRequest) GetFrom() uint64 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *ProfileAuditRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *ProfileAuditRequest) GetReverse() bool {
+	if x != nil {
+		return x.Reverse
+	}
+	return false
+}
+
+type ProfileAuditResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Entries, oldest first, or newest first with reverse. Where there are more, ask again from
+	// through + 1 of the last one, or with reverse from its revision - 1.
+	Entries       []*ProfileAuditEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileAuditResponse) Reset() {
+	*x = ProfileAuditResponse{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileAuditResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileAuditResponse) ProtoMessage() {}
+
+func (x *ProfileAuditResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileAuditResponse.ProtoReflect.Descriptor instead.
+func (*ProfileAuditResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *ProfileAuditResponse) GetEntries() []*ProfileAuditEntry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+// ProfileAuditEntry is what the audit log keeps of a commit, or of what an operator did.
+type ProfileAuditEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Revision of the commit; of an act that is no commit, the profile's at the time.
+	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Through is the last revision that the entry stands for: revision, except where many
+	// commits had to be put together.
+	Through uint64 `protobuf:"varint,2,opt,name=through,proto3" json:"through,omitempty"`
+	// Commits is how many audited commits it stands for.
+	Commits uint64 `protobuf:"varint,3,opt,name=commits,proto3" json:"commits,omitempty"`
+	// Id of the commit.
+	Id   string                 `protobuf:"bytes,4,opt,name=id,proto3" json:"id,omitempty"`
+	Time *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=time,proto3" json:"time,omitempty"`
+	// Kind, actor and note say where it came from.
+	Kind  string `protobuf:"bytes,6,opt,name=kind,proto3" json:"kind,omitempty"`
+	Actor string `protobuf:"bytes,7,opt,name=actor,proto3" json:"actor,omitempty"`
+	Note  string `protobuf:"bytes,8,opt,name=note,proto3" json:"note,omitempty"`
+	// Claim as of ProfileCommit.
+	Claim *string `protobuf:"bytes,9,opt,name=claim,proto3,oneof" json:"claim,omitempty"`
+	// Edits are what it changed, as of ProfileCommit; of a large change (over 16 KiB) there are
+	// paths instead.
+	Edits string `protobuf:"bytes,10,opt,name=edits,proto3" json:"edits,omitempty"`
+	// Paths are the places of a large change, JSON Pointers.
+	Paths []string `protobuf:"bytes,11,rep,name=paths,proto3" json:"paths,omitempty"`
+	// More is how many edits are in neither.
+	More          uint64 `protobuf:"varint,12,opt,name=more,proto3" json:"more,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileAuditEntry) Reset() {
+	*x = ProfileAuditEntry{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileAuditEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileAuditEntry) ProtoMessage() {}
+
+func (x *ProfileAuditEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileAuditEntry.ProtoReflect.Descriptor instead.
+func (*ProfileAuditEntry) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *ProfileAuditEntry) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *ProfileAuditEntry) GetThrough() uint64 {
+	if x != nil {
+		return x.Through
+	}
+	return 0
+}
+
+func (x *ProfileAuditEntry) GetCommits() uint64 {
+	if x != nil {
+		return x.Commits
+	}
+	return 0
+}
+
+func (x *ProfileAuditEntry) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ProfileAuditEntry) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *ProfileAuditEntry) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ProfileAuditEntry) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *ProfileAuditEntry) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *ProfileAuditEntry) GetClaim() string {
+	if x != nil && x.Claim != nil {
+		return *x.Claim
+	}
+	return ""
+}
+
+func (x *ProfileAuditEntry) GetEdits() string {
+	if x != nil {
+		return x.Edits
+	}
+	return ""
+}
+
+func (x *ProfileAuditEntry) GetPaths() []string {
+	if x != nil {
+		return x.Paths
+	}
+	return nil
+}
+
+func (x *ProfileAuditEntry) GetMore() uint64 {
+	if x != nil {
+		return x.More
+	}
+	return 0
+}
+
+type ProfileWatchRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Set   string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Buffer is how many commits wait for a slow reader, 1 to 1024. Default: 64.
+	Buffer        *int32 `protobuf:"varint,3,opt,name=buffer,proto3,oneof" json:"buffer,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileWatchRequest) Reset() {
+	*x = ProfileWatchRequest{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileWatchRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileWatchRequest) ProtoMessage() {}
+
+func (x *ProfileWatchRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileWatchRequest.ProtoReflect.Descriptor instead.
+func (*ProfileWatchRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *ProfileWatchRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ProfileWatchRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ProfileWatchRequest) GetBuffer() int32 {
+	if x != nil && x.Buffer != nil {
+		return *x.Buffer
+	}
+	return 0
+}
+
+// ProfileWatchResponse is one step of a watch: a whole document, a commit, or the end.
+type ProfileWatchResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Revision of the profile after this step.
+	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Data is the whole document, to begin with it, or to begin anew: whatever came before is
+	// void. Absent in other steps.
+	Data *string `protobuf:"bytes,2,opt,name=data,proto3,oneof" json:"data,omitempty"`
+	// Missed is, beside data, how many commits the reader did not get because it was too slow.
+	Missed uint64 `protobuf:"varint,3,opt,name=missed,proto3" json:"missed,omitempty"`
+	// Commit is the next commit. Its edits lead from the document before to the one after.
+	Commit *ProfileCommit `protobuf:"bytes,4,opt,name=commit,proto3" json:"commit,omitempty"`
+	// Ended is the last step: why the session has ended, "released", "handed over", "lost" or
+	// "closed".
+	Ended         *string `protobuf:"bytes,5,opt,name=ended,proto3,oneof" json:"ended,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileWatchResponse) Reset() {
+	*x = ProfileWatchResponse{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileWatchResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileWatchResponse) ProtoMessage() {}
+
+func (x *ProfileWatchResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileWatchResponse.ProtoReflect.Descriptor instead.
+func (*ProfileWatchResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *ProfileWatchResponse) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *ProfileWatchResponse) GetData() string {
+	if x != nil && x.Data != nil {
+		return *x.Data
+	}
+	return ""
+}
+
+func (x *ProfileWatchResponse) GetMissed() uint64 {
+	if x != nil {
+		return x.Missed
+	}
+	return 0
+}
+
+func (x *ProfileWatchResponse) GetCommit() *ProfileCommit {
+	if x != nil {
+		return x.Commit
+	}
+	return nil
+}
+
+func (x *ProfileWatchResponse) GetEnded() string {
+	if x != nil && x.Ended != nil {
+		return *x.Ended
+	}
+	return ""
+}
+
+type ProfileVersionsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Set           string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	Key           string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileVersionsRequest) Reset() {
+	*x = ProfileVersionsRequest{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileVersionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileVersionsRequest) ProtoMessage() {}
+
+func (x *ProfileVersionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileVersionsRequest.ProtoReflect.Descriptor instead.
+func (*ProfileVersionsRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *ProfileVersionsRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ProfileVersionsRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+type ProfileVersionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Versions, oldest first, without their documents.
+	Versions      []*ProfileVersion `protobuf:"bytes,1,rep,name=versions,proto3" json:"versions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileVersionsResponse) Reset() {
+	*x = ProfileVersionsResponse{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileVersionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileVersionsResponse) ProtoMessage() {}
+
+func (x *ProfileVersionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileVersionsResponse.ProtoReflect.Descriptor instead.
+func (*ProfileVersionsResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *ProfileVersionsResponse) GetVersions() []*ProfileVersion {
+	if x != nil {
+		return x.Versions
+	}
+	return nil
+}
+
+type ProfileVersionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Set   string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Revision names the version. Needed.
+	Revision      *uint64 `protobuf:"varint,3,opt,name=revision,proto3,oneof" json:"revision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileVersionRequest) Reset() {
+	*x = ProfileVersionRequest{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileVersionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileVersionRequest) ProtoMessage() {}
+
+func (x *ProfileVersionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileVersionRequest.ProtoReflect.Descriptor instead.
+func (*ProfileVersionRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *ProfileVersionRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ProfileVersionRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ProfileVersionRequest) GetRevision() uint64 {
+	if x != nil && x.Revision != nil {
+		return *x.Revision
+	}
+	return 0
+}
+
+type ProfileVersionResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Version       *ProfileVersion        `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileVersionResponse) Reset() {
+	*x = ProfileVersionResponse{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileVersionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileVersionResponse) ProtoMessage() {}
+
+func (x *ProfileVersionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileVersionResponse.ProtoReflect.Descriptor instead.
+func (*ProfileVersionResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *ProfileVersionResponse) GetVersion() *ProfileVersion {
+	if x != nil {
+		return x.Version
+	}
+	return nil
+}
+
+// ProfileVersion is an earlier state of a profile.
+type ProfileVersion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Revision of the profile then; it names the version.
+	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Schema is the version of the form of its document.
+	Schema int32 `protobuf:"varint,2,opt,name=schema,proto3" json:"schema,omitempty"`
+	// Time when it was stored.
+	Time *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=time,proto3" json:"time,omitempty"`
+	// Bytes is its size in the store.
+	Bytes uint64 `protobuf:"varint,4,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// Data is the document as it was stored then; absent in a list.
+	Data          *string `protobuf:"bytes,5,opt,name=data,proto3,oneof" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileVersion) Reset() {
+	*x = ProfileVersion{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileVersion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileVersion) ProtoMessage() {}
+
+func (x *ProfileVersion) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileVersion.ProtoReflect.Descriptor instead.
+func (*ProfileVersion) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *ProfileVersion) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *ProfileVersion) GetSchema() int32 {
+	if x != nil {
+		return x.Schema
+	}
+	return 0
+}
+
+func (x *ProfileVersion) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *ProfileVersion) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *ProfileVersion) GetData() string {
+	if x != nil && x.Data != nil {
+		return *x.Data
+	}
+	return ""
+}
+
+type ProfileRestoreRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Set   string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Revision names the version. Needed.
+	Revision *uint64 `protobuf:"varint,3,opt,name=revision,proto3,oneof" json:"revision,omitempty"`
+	// Note, actor, id and kind as of Transact. Default of note: "restore of revision <n>"; of
+	// kind: "operator". The id alone decides whether the request is known.
+	Note          string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	Actor         string `protobuf:"bytes,5,opt,name=actor,proto3" json:"actor,omitempty"`
+	Id            string `protobuf:"bytes,6,opt,name=id,proto3" json:"id,omitempty"`
+	Kind          string `protobuf:"bytes,7,opt,name=kind,proto3" json:"kind,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileRestoreRequest) Reset() {
+	*x = ProfileRestoreRequest{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileRestoreRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileRestoreRequest) ProtoMessage() {}
+
+func (x *ProfileRestoreRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileRestoreRequest.ProtoReflect.Descriptor instead.
+func (*ProfileRestoreRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *ProfileRestoreRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ProfileRestoreRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ProfileRestoreRequest) GetRevision() uint64 {
+	if x != nil && x.Revision != nil {
+		return *x.Revision
+	}
+	return 0
+}
+
+func (x *ProfileRestoreRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *ProfileRestoreRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *ProfileRestoreRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ProfileRestoreRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+type ProfileRestoreResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Revision is the profile's, with the new commit in it.
+	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Commit is the id of the new commit.
+	Commit string `protobuf:"bytes,2,opt,name=commit,proto3" json:"commit,omitempty"`
+	// Repeated says that the id was known: nothing was applied now.
+	Repeated bool `protobuf:"varint,3,opt,name=repeated,proto3" json:"repeated,omitempty"`
+	// Kept is the revision of the state before, which is a version from now on; absent for a
+	// repeated request.
+	Kept *uint64 `protobuf:"varint,4,opt,name=kept,proto3,oneof" json:"kept,omitempty"`
+	// Claimed are the commits since the version that came with a receipt, a mail or a trade,
+	// oldest first. Their effect is gone; what they came with stays.
+	Claimed []*ProfileAuditEntry `protobuf:"bytes,5,rep,name=claimed,proto3" json:"claimed,omitempty"`
+	// Complete says that the audit log reaches back to the version, so that claimed are all.
+	Complete      bool `protobuf:"varint,6,opt,name=complete,proto3" json:"complete,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileRestoreResponse) Reset() {
+	*x = ProfileRestoreResponse{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileRestoreResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileRestoreResponse) ProtoMessage() {}
+
+func (x *ProfileRestoreResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileRestoreResponse.ProtoReflect.Descriptor instead.
+func (*ProfileRestoreResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *ProfileRestoreResponse) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *ProfileRestoreResponse) GetCommit() string {
+	if x != nil {
+		return x.Commit
+	}
+	return ""
+}
+
+func (x *ProfileRestoreResponse) GetRepeated() bool {
+	if x != nil {
+		return x.Repeated
+	}
+	return false
+}
+
+func (x *ProfileRestoreResponse) GetKept() uint64 {
+	if x != nil && x.Kept != nil {
+		return *x.Kept
+	}
+	return 0
+}
+
+func (x *ProfileRestoreResponse) GetClaimed() []*ProfileAuditEntry {
+	if x != nil {
+		return x.Claimed
+	}
+	return nil
+}
+
+func (x *ProfileRestoreResponse) GetComplete() bool {
+	if x != nil {
+		return x.Complete
+	}
+	return false
+}
+
+type ProfileEraseRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Set   string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Confirm repeats the key. Needed: nothing brings the data back.
+	Confirm string `protobuf:"bytes,3,opt,name=confirm,proto3" json:"confirm,omitempty"`
+	// Actor is who erases, for the audit log: the one thing about it that is kept.
+	Actor string `protobuf:"bytes,4,opt,name=actor,proto3" json:"actor,omitempty"`
+	// Kind as of Transact. Default: "operator".
+	Kind          string `protobuf:"bytes,5,opt,name=kind,proto3" json:"kind,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileEraseRequest) Reset() {
+	*x = ProfileEraseRequest{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileEraseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileEraseRequest) ProtoMessage() {}
+
+func (x *ProfileEraseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileEraseRequest.ProtoReflect.Descriptor instead.
+func (*ProfileEraseRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *ProfileEraseRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ProfileEraseRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ProfileEraseRequest) GetConfirm() string {
+	if x != nil {
+		return x.Confirm
+	}
+	return ""
+}
+
+func (x *ProfileEraseRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *ProfileEraseRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+type ProfileEraseResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Found says that there was a profile. What lies around one is removed in any case.
+	Found bool `protobuf:"varint,1,opt,name=found,proto3" json:"found,omitempty"`
+	// Mail, versions, audit and quarantine are how many records of each were removed by this
+	// call.
+	Mail          uint64 `protobuf:"varint,2,opt,name=mail,proto3" json:"mail,omitempty"`
+	Versions      uint64 `protobuf:"varint,3,opt,name=versions,proto3" json:"versions,omitempty"`
+	Audit         uint64 `protobuf:"varint,4,opt,name=audit,proto3" json:"audit,omitempty"`
+	Quarantine    uint64 `protobuf:"varint,5,opt,name=quarantine,proto3" json:"quarantine,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileEraseResponse) Reset() {
+	*x = ProfileEraseResponse{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileEraseResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileEraseResponse) ProtoMessage() {}
+
+func (x *ProfileEraseResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileEraseResponse.ProtoReflect.Descriptor instead.
+func (*ProfileEraseResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *ProfileEraseResponse) GetFound() bool {
+	if x != nil {
+		return x.Found
+	}
+	return false
+}
+
+func (x *ProfileEraseResponse) GetMail() uint64 {
+	if x != nil {
+		return x.Mail
+	}
+	return 0
+}
+
+func (x *ProfileEraseResponse) GetVersions() uint64 {
+	if x != nil {
+		return x.Versions
+	}
+	return 0
+}
+
+func (x *ProfileEraseResponse) GetAudit() uint64 {
+	if x != nil {
+		return x.Audit
+	}
+	return 0
+}
+
+func (x *ProfileEraseResponse) GetQuarantine() uint64 {
+	if x != nil {
+		return x.Quarantine
+	}
+	return 0
+}
+
+type ProfileReleaseHeldRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Set   string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Confirm repeats the key. Needed: a living session loses what it has not stored.
+	Confirm string `protobuf:"bytes,3,opt,name=confirm,proto3" json:"confirm,omitempty"`
+	// Note, actor and kind are for the audit log. Default of kind: "operator".
+	Note          string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	Actor         string `protobuf:"bytes,5,opt,name=actor,proto3" json:"actor,omitempty"`
+	Kind          string `protobuf:"bytes,6,opt,name=kind,proto3" json:"kind,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileReleaseHeldRequest) Reset() {
+	*x = ProfileReleaseHeldRequest{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileReleaseHeldRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileReleaseHeldRequest) ProtoMessage() {}
+
+func (x *ProfileReleaseHeldRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileReleaseHeldRequest.ProtoReflect.Descriptor instead.
+func (*ProfileReleaseHeldRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *ProfileReleaseHeldRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ProfileReleaseHeldRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ProfileReleaseHeldRequest) GetConfirm() string {
+	if x != nil {
+		return x.Confirm
+	}
+	return ""
+}
+
+func (x *ProfileReleaseHeldRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *ProfileReleaseHeldRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *ProfileReleaseHeldRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+type ProfileReleaseHeldResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Holder is the id of the node whose session was ended; absent when nobody had the profile
+	// open.
+	Holder *string `protobuf:"bytes,1,opt,name=holder,proto3,oneof" json:"holder,omitempty"`
+	// Epoch of the session that was ended.
+	Epoch uint64 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// Recovered says that changes which only the session's journal had are in the profile now.
+	Recovered     bool `protobuf:"varint,3,opt,name=recovered,proto3" json:"recovered,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileReleaseHeldResponse) Reset() {
+	*x = ProfileReleaseHeldResponse{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileReleaseHeldResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileReleaseHeldResponse) ProtoMessage() {}
+
+func (x *ProfileReleaseHeldResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileReleaseHeldResponse.ProtoReflect.Descriptor instead.
+func (*ProfileReleaseHeldResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *ProfileReleaseHeldResponse) GetHolder() string {
+	if x != nil && x.Holder != nil {
+		return *x.Holder
+	}
+	return ""
+}
+
+func (x *ProfileReleaseHeldResponse) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *ProfileReleaseHeldResponse) GetRecovered() bool {
+	if x != nil {
+		return x.Recovered
+	}
+	return false
+}
+
 var File_shoal_v1_profile_proto protoreflect.FileDescriptor
 
 const file_shoal_v1_profile_proto_rawDesc = "" +
@@ -906,7 +3689,7 @@ const file_shoal_v1_profile_proto_rawDesc = "" +
 	"\aprofile\x18\x01 \x01(\v2\x11.shoal.v1.ProfileR\aprofile\x12\x1b\n" +
 	"\topen_here\x18\x02 \x01(\bR\bopenHere\x12\x1b\n" +
 	"\x06holder\x18\x03 \x01(\tH\x00R\x06holder\x88\x01\x01B\t\n" +
-	"\a_holder\"\xaf\x01\n" +
+	"\a_holder\"\xc3\x01\n" +
 	"\x16ProfileTransactRequest\x12\x10\n" +
 	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x16\n" +
@@ -915,7 +3698,8 @@ const file_shoal_v1_profile_proto_rawDesc = "" +
 	"\x05actor\x18\x05 \x01(\tR\x05actor\x12\x0e\n" +
 	"\x02id\x18\x06 \x01(\tR\x02id\x12\x1f\n" +
 	"\vreturn_data\x18\a \x01(\bR\n" +
-	"returnData\"\xc1\x01\n" +
+	"returnData\x12\x12\n" +
+	"\x04kind\x18\b \x01(\tR\x04kind\"\xc1\x01\n" +
 	"\x17ProfileTransactResponse\x12\x1a\n" +
 	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x16\n" +
 	"\x06commit\x18\x02 \x01(\tR\x06commit\x12.\n" +
@@ -937,14 +3721,260 @@ const file_shoal_v1_profile_proto_rawDesc = "" +
 	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\"4\n" +
 	"\x16ProfileReleaseResponse\x12\x1a\n" +
-	"\brevision\x18\x01 \x01(\x04R\brevision2\xcf\x03\n" +
+	"\brevision\x18\x01 \x01(\x04R\brevision\"\xea\x01\n" +
+	"\rProfileCommit\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12.\n" +
+	"\x04time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x12\n" +
+	"\x04kind\x18\x04 \x01(\tR\x04kind\x12\x14\n" +
+	"\x05actor\x18\x05 \x01(\tR\x05actor\x12\x12\n" +
+	"\x04note\x18\x06 \x01(\tR\x04note\x12\x19\n" +
+	"\x05claim\x18\a \x01(\tH\x00R\x05claim\x88\x01\x01\x12\x1a\n" +
+	"\x05edits\x18\b \x01(\tB\x04\xf0\xd4\x18\x01R\x05editsB\b\n" +
+	"\x06_claim\"e\n" +
+	"\x10ProfileComplaint\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x19\n" +
+	"\x05guard\x18\x02 \x01(\tH\x00R\x05guard\x88\x01\x01\x12\x18\n" +
+	"\aproblem\x18\x03 \x01(\tR\aproblemB\b\n" +
+	"\x06_guard\"\x87\x01\n" +
+	"\x14ProfileDryRunRequest\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x16\n" +
+	"\x03ops\x18\x03 \x01(\tB\x04\xf0\xd4\x18\x01R\x03ops\x12\x12\n" +
+	"\x04kind\x18\x04 \x01(\tR\x04kind\x12\x1f\n" +
+	"\vreturn_data\x18\x05 \x01(\bR\n" +
+	"returnData\"\x9a\x02\n" +
+	"\x15ProfileDryRunResponse\x12\x1a\n" +
+	"\baccepted\x18\x01 \x01(\bR\baccepted\x12\x1a\n" +
+	"\x05edits\x18\x02 \x01(\tB\x04\xf0\xd4\x18\x01R\x05edits\x12:\n" +
+	"\n" +
+	"complaints\x18\x03 \x03(\v2\x1a.shoal.v1.ProfileComplaintR\n" +
+	"complaints\x12\x12\n" +
+	"\x04more\x18\x04 \x01(\x04R\x04more\x124\n" +
+	"\areports\x18\x05 \x03(\v2\x1a.shoal.v1.ProfileComplaintR\areports\x12\x1b\n" +
+	"\topen_here\x18\x06 \x01(\bR\bopenHere\x12\x1d\n" +
+	"\x04data\x18\a \x01(\tB\x04\xf0\xd4\x18\x01H\x00R\x04data\x88\x01\x01B\a\n" +
+	"\x05_data\"\xa9\x01\n" +
+	"\x13ProfileGrantRequest\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x18\n" +
+	"\areceipt\x18\x03 \x01(\tR\areceipt\x12\x16\n" +
+	"\x03ops\x18\x04 \x01(\tB\x04\xf0\xd4\x18\x01R\x03ops\x12\x12\n" +
+	"\x04note\x18\x05 \x01(\tR\x04note\x12\x14\n" +
+	"\x05actor\x18\x06 \x01(\tR\x05actor\x12\x12\n" +
+	"\x04kind\x18\a \x01(\tR\x04kind\"\x96\x01\n" +
+	"\x14ProfileGrantResponse\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x16\n" +
+	"\x06commit\x18\x02 \x01(\tR\x06commit\x12.\n" +
+	"\x04time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x1a\n" +
+	"\brepeated\x18\x04 \x01(\bR\brepeated\"U\n" +
+	"\x15ProfileReceiptRequest\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x18\n" +
+	"\areceipt\x18\x02 \x01(\tR\areceipt\x12\x10\n" +
+	"\x03key\x18\x03 \x01(\tR\x03key\"\xae\x01\n" +
+	"\x16ProfileReceiptResponse\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x14\n" +
+	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x16\n" +
+	"\x06commit\x18\x03 \x01(\tR\x06commit\x12.\n" +
+	"\x04time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x13\n" +
+	"\x02of\x18\x05 \x01(\bH\x00R\x02of\x88\x01\x01B\x05\n" +
+	"\x03_of\"\x9a\x01\n" +
+	"\x13ProfileTradeRequest\x125\n" +
+	"\aparties\x18\x01 \x03(\v2\x1b.shoal.v1.ProfileTradePartyR\aparties\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x12\n" +
+	"\x04note\x18\x03 \x01(\tR\x04note\x12\x14\n" +
+	"\x05actor\x18\x04 \x01(\tR\x05actor\x12\x12\n" +
+	"\x04kind\x18\x05 \x01(\tR\x04kind\"O\n" +
+	"\x11ProfileTradeParty\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x16\n" +
+	"\x03ops\x18\x03 \x01(\tB\x04\xf0\xd4\x18\x01R\x03ops\"u\n" +
+	"\x14ProfileTradeResponse\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
+	"\brepeated\x18\x02 \x01(\bR\brepeated\x121\n" +
+	"\aparties\x18\x03 \x03(\v2\x17.shoal.v1.ProfileTradedR\aparties\"O\n" +
+	"\rProfileTraded\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x1a\n" +
+	"\brevision\x18\x03 \x01(\x04R\brevision\"\x9e\x01\n" +
+	"\x12ProfileEditRequest\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x16\n" +
+	"\x03ops\x18\x03 \x01(\tB\x04\xf0\xd4\x18\x01R\x03ops\x12\x0e\n" +
+	"\x02id\x18\x04 \x01(\tR\x02id\x12\x12\n" +
+	"\x04note\x18\x05 \x01(\tR\x04note\x12\x14\n" +
+	"\x05actor\x18\x06 \x01(\tR\x05actor\x12\x12\n" +
+	"\x04kind\x18\a \x01(\tR\x04kind\"\x82\x01\n" +
+	"\x13ProfileEditResponse\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
+	"\x05where\x18\x02 \x01(\tH\x00R\x05where\x88\x01\x01\x12\x1a\n" +
+	"\brevision\x18\x03 \x01(\x04R\brevision\x12\x1a\n" +
+	"\brepeated\x18\x04 \x01(\bR\brepeatedB\b\n" +
+	"\x06_where\";\n" +
+	"\x15ProfileHistoryRequest\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\"K\n" +
+	"\x16ProfileHistoryResponse\x121\n" +
+	"\acommits\x18\x01 \x03(\v2\x17.shoal.v1.ProfileCommitR\acommits\"\xf1\x01\n" +
+	"\x12ProfileUndoRequest\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x16\n" +
+	"\x06commit\x18\x03 \x01(\tR\x06commit\x12\x1a\n" +
+	"\brevision\x18\x04 \x01(\x04R\brevision\x12\x14\n" +
+	"\x05force\x18\x05 \x01(\bR\x05force\x12\x12\n" +
+	"\x04note\x18\x06 \x01(\tR\x04note\x12\x14\n" +
+	"\x05actor\x18\a \x01(\tR\x05actor\x12\x0e\n" +
+	"\x02id\x18\b \x01(\tR\x02id\x12\x12\n" +
+	"\x04kind\x18\t \x01(\tR\x04kind\x12\x1f\n" +
+	"\vreturn_data\x18\n" +
+	" \x01(\bR\n" +
+	"returnData\"\x8d\x01\n" +
+	"\x13ProfileUndoResponse\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x16\n" +
+	"\x06commit\x18\x02 \x01(\tR\x06commit\x12\x1a\n" +
+	"\brepeated\x18\x03 \x01(\bR\brepeated\x12\x1d\n" +
+	"\x04data\x18\x04 \x01(\tB\x04\xf0\xd4\x18\x01H\x00R\x04data\x88\x01\x01B\a\n" +
+	"\x05_data\"\xd9\x01\n" +
+	"\x16ProfileRollbackRequest\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x1f\n" +
+	"\brevision\x18\x03 \x01(\x04H\x00R\brevision\x88\x01\x01\x12\x12\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\x12\x14\n" +
+	"\x05actor\x18\x05 \x01(\tR\x05actor\x12\x0e\n" +
+	"\x02id\x18\x06 \x01(\tR\x02id\x12\x12\n" +
+	"\x04kind\x18\a \x01(\tR\x04kind\x12\x1f\n" +
+	"\vreturn_data\x18\b \x01(\bR\n" +
+	"returnDataB\v\n" +
+	"\t_revision\"\xc9\x01\n" +
+	"\x17ProfileRollbackResponse\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x16\n" +
+	"\x06commit\x18\x02 \x01(\tR\x06commit\x12\x1a\n" +
+	"\brepeated\x18\x03 \x01(\bR\brepeated\x126\n" +
+	"\n" +
+	"taken_back\x18\x04 \x03(\v2\x17.shoal.v1.ProfileCommitR\ttakenBack\x12\x1d\n" +
+	"\x04data\x18\x05 \x01(\tB\x04\xf0\xd4\x18\x01H\x00R\x04data\x88\x01\x01B\a\n" +
+	"\x05_data\"\x8c\x01\n" +
+	"\x13ProfileAuditRequest\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x12\n" +
+	"\x04from\x18\x03 \x01(\x04R\x04from\x12\x19\n" +
+	"\x05limit\x18\x04 \x01(\x05H\x00R\x05limit\x88\x01\x01\x12\x18\n" +
+	"\areverse\x18\x05 \x01(\bR\areverseB\b\n" +
+	"\x06_limit\"M\n" +
+	"\x14ProfileAuditResponse\x125\n" +
+	"\aentries\x18\x01 \x03(\v2\x1b.shoal.v1.ProfileAuditEntryR\aentries\"\xcc\x02\n" +
+	"\x11ProfileAuditEntry\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x18\n" +
+	"\athrough\x18\x02 \x01(\x04R\athrough\x12\x18\n" +
+	"\acommits\x18\x03 \x01(\x04R\acommits\x12\x0e\n" +
+	"\x02id\x18\x04 \x01(\tR\x02id\x12.\n" +
+	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x12\n" +
+	"\x04kind\x18\x06 \x01(\tR\x04kind\x12\x14\n" +
+	"\x05actor\x18\a \x01(\tR\x05actor\x12\x12\n" +
+	"\x04note\x18\b \x01(\tR\x04note\x12\x19\n" +
+	"\x05claim\x18\t \x01(\tH\x00R\x05claim\x88\x01\x01\x12\x1a\n" +
+	"\x05edits\x18\n" +
+	" \x01(\tB\x04\xf0\xd4\x18\x01R\x05edits\x12\x14\n" +
+	"\x05paths\x18\v \x03(\tR\x05paths\x12\x12\n" +
+	"\x04more\x18\f \x01(\x04R\x04moreB\b\n" +
+	"\x06_claim\"a\n" +
+	"\x13ProfileWatchRequest\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x1b\n" +
+	"\x06buffer\x18\x03 \x01(\x05H\x00R\x06buffer\x88\x01\x01B\t\n" +
+	"\a_buffer\"\xc8\x01\n" +
+	"\x14ProfileWatchResponse\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x1d\n" +
+	"\x04data\x18\x02 \x01(\tB\x04\xf0\xd4\x18\x01H\x00R\x04data\x88\x01\x01\x12\x16\n" +
+	"\x06missed\x18\x03 \x01(\x04R\x06missed\x12/\n" +
+	"\x06commit\x18\x04 \x01(\v2\x17.shoal.v1.ProfileCommitR\x06commit\x12\x19\n" +
+	"\x05ended\x18\x05 \x01(\tH\x01R\x05ended\x88\x01\x01B\a\n" +
+	"\x05_dataB\b\n" +
+	"\x06_ended\"<\n" +
+	"\x16ProfileVersionsRequest\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\"O\n" +
+	"\x17ProfileVersionsResponse\x124\n" +
+	"\bversions\x18\x01 \x03(\v2\x18.shoal.v1.ProfileVersionR\bversions\"i\n" +
+	"\x15ProfileVersionRequest\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x1f\n" +
+	"\brevision\x18\x03 \x01(\x04H\x00R\brevision\x88\x01\x01B\v\n" +
+	"\t_revision\"L\n" +
+	"\x16ProfileVersionResponse\x122\n" +
+	"\aversion\x18\x01 \x01(\v2\x18.shoal.v1.ProfileVersionR\aversion\"\xb2\x01\n" +
+	"\x0eProfileVersion\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x16\n" +
+	"\x06schema\x18\x02 \x01(\x05R\x06schema\x12.\n" +
+	"\x04time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x14\n" +
+	"\x05bytes\x18\x04 \x01(\x04R\x05bytes\x12\x1d\n" +
+	"\x04data\x18\x05 \x01(\tB\x04\xf0\xd4\x18\x01H\x00R\x04data\x88\x01\x01B\a\n" +
+	"\x05_data\"\xb7\x01\n" +
+	"\x15ProfileRestoreRequest\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x1f\n" +
+	"\brevision\x18\x03 \x01(\x04H\x00R\brevision\x88\x01\x01\x12\x12\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\x12\x14\n" +
+	"\x05actor\x18\x05 \x01(\tR\x05actor\x12\x0e\n" +
+	"\x02id\x18\x06 \x01(\tR\x02id\x12\x12\n" +
+	"\x04kind\x18\a \x01(\tR\x04kindB\v\n" +
+	"\t_revision\"\xdd\x01\n" +
+	"\x16ProfileRestoreResponse\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x16\n" +
+	"\x06commit\x18\x02 \x01(\tR\x06commit\x12\x1a\n" +
+	"\brepeated\x18\x03 \x01(\bR\brepeated\x12\x17\n" +
+	"\x04kept\x18\x04 \x01(\x04H\x00R\x04kept\x88\x01\x01\x125\n" +
+	"\aclaimed\x18\x05 \x03(\v2\x1b.shoal.v1.ProfileAuditEntryR\aclaimed\x12\x1a\n" +
+	"\bcomplete\x18\x06 \x01(\bR\bcompleteB\a\n" +
+	"\x05_kept\"}\n" +
+	"\x13ProfileEraseRequest\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x18\n" +
+	"\aconfirm\x18\x03 \x01(\tR\aconfirm\x12\x14\n" +
+	"\x05actor\x18\x04 \x01(\tR\x05actor\x12\x12\n" +
+	"\x04kind\x18\x05 \x01(\tR\x04kind\"\x92\x01\n" +
+	"\x14ProfileEraseResponse\x12\x14\n" +
+	"\x05found\x18\x01 \x01(\bR\x05found\x12\x12\n" +
+	"\x04mail\x18\x02 \x01(\x04R\x04mail\x12\x1a\n" +
+	"\bversions\x18\x03 \x01(\x04R\bversions\x12\x14\n" +
+	"\x05audit\x18\x04 \x01(\x04R\x05audit\x12\x1e\n" +
+	"\n" +
+	"quarantine\x18\x05 \x01(\x04R\n" +
+	"quarantine\"\x97\x01\n" +
+	"\x19ProfileReleaseHeldRequest\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x18\n" +
+	"\aconfirm\x18\x03 \x01(\tR\aconfirm\x12\x12\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\x12\x14\n" +
+	"\x05actor\x18\x05 \x01(\tR\x05actor\x12\x12\n" +
+	"\x04kind\x18\x06 \x01(\tR\x04kind\"x\n" +
+	"\x1aProfileReleaseHeldResponse\x12\x1b\n" +
+	"\x06holder\x18\x01 \x01(\tH\x00R\x06holder\x88\x01\x01\x12\x14\n" +
+	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x1c\n" +
+	"\trecovered\x18\x03 \x01(\bR\trecoveredB\t\n" +
+	"\a_holder2\xea\f\n" +
 	"\x0eProfileService\x12C\n" +
 	"\x04Load\x12\x1c.shoal.v1.ProfileLoadRequest\x1a\x1d.shoal.v1.ProfileLoadResponse\x12E\n" +
 	"\x03Get\x12\x1b.shoal.v1.ProfileGetRequest\x1a\x1c.shoal.v1.ProfileGetResponse\"\x03\x90\x02\x01\x12O\n" +
 	"\bTransact\x12 .shoal.v1.ProfileTransactRequest\x1a!.shoal.v1.ProfileTransactResponse\x12H\n" +
 	"\x04Save\x12\x1c.shoal.v1.ProfileSaveRequest\x1a\x1d.shoal.v1.ProfileSaveResponse\"\x03\x90\x02\x02\x12H\n" +
 	"\x04Sync\x12\x1c.shoal.v1.ProfileSyncRequest\x1a\x1d.shoal.v1.ProfileSyncResponse\"\x03\x90\x02\x02\x12L\n" +
-	"\aRelease\x12\x1f.shoal.v1.ProfileReleaseRequest\x1a .shoal.v1.ProfileReleaseResponseB4Z2github.com/shoalworks/shoal/proto/shoal/v1;shoalv1b\x06proto3"
+	"\aRelease\x12\x1f.shoal.v1.ProfileReleaseRequest\x1a .shoal.v1.ProfileReleaseResponse\x12N\n" +
+	"\x06DryRun\x12\x1e.shoal.v1.ProfileDryRunRequest\x1a\x1f.shoal.v1.ProfileDryRunResponse\"\x03\x90\x02\x01\x12K\n" +
+	"\x05Grant\x12\x1d.shoal.v1.ProfileGrantRequest\x1a\x1e.shoal.v1.ProfileGrantResponse\"\x03\x90\x02\x02\x12Q\n" +
+	"\aReceipt\x12\x1f.shoal.v1.ProfileReceiptRequest\x1a .shoal.v1.ProfileReceiptResponse\"\x03\x90\x02\x01\x12F\n" +
+	"\x05Trade\x12\x1d.shoal.v1.ProfileTradeRequest\x1a\x1e.shoal.v1.ProfileTradeResponse\x12C\n" +
+	"\x04Edit\x12\x1c.shoal.v1.ProfileEditRequest\x1a\x1d.shoal.v1.ProfileEditResponse\x12Q\n" +
+	"\aHistory\x12\x1f.shoal.v1.ProfileHistoryRequest\x1a .shoal.v1.ProfileHistoryResponse\"\x03\x90\x02\x01\x12C\n" +
+	"\x04Undo\x12\x1c.shoal.v1.ProfileUndoRequest\x1a\x1d.shoal.v1.ProfileUndoResponse\x12O\n" +
+	"\bRollback\x12 .shoal.v1.ProfileRollbackRequest\x1a!.shoal.v1.ProfileRollbackResponse\x12K\n" +
+	"\x05Audit\x12\x1d.shoal.v1.ProfileAuditRequest\x1a\x1e.shoal.v1.ProfileAuditResponse\"\x03\x90\x02\x01\x12T\n" +
+	"\bVersions\x12 .shoal.v1.ProfileVersionsRequest\x1a!.shoal.v1.ProfileVersionsResponse\"\x03\x90\x02\x01\x12Q\n" +
+	"\aVersion\x12\x1f.shoal.v1.ProfileVersionRequest\x1a .shoal.v1.ProfileVersionResponse\"\x03\x90\x02\x01\x12L\n" +
+	"\aRestore\x12\x1f.shoal.v1.ProfileRestoreRequest\x1a .shoal.v1.ProfileRestoreResponse\x12K\n" +
+	"\x05Erase\x12\x1d.shoal.v1.ProfileEraseRequest\x1a\x1e.shoal.v1.ProfileEraseResponse\"\x03\x90\x02\x02\x12X\n" +
+	"\vReleaseHeld\x12#.shoal.v1.ProfileReleaseHeldRequest\x1a$.shoal.v1.ProfileReleaseHeldResponse\x12H\n" +
+	"\x05Watch\x12\x1d.shoal.v1.ProfileWatchRequest\x1a\x1e.shoal.v1.ProfileWatchResponse0\x01B4Z2github.com/shoalworks/shoal/proto/shoal/v1;shoalv1b\x06proto3"
 
 var (
 	file_shoal_v1_profile_proto_rawDescOnce sync.Once
@@ -958,49 +3988,131 @@ func file_shoal_v1_profile_proto_rawDescGZIP() []byte {
 	return file_shoal_v1_profile_proto_rawDescData
 }
 
-var file_shoal_v1_profile_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_shoal_v1_profile_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_shoal_v1_profile_proto_goTypes = []any{
-	(*Profile)(nil),                 // 0: shoal.v1.Profile
-	(*ProfileLoadRequest)(nil),      // 1: shoal.v1.ProfileLoadRequest
-	(*ProfileLoadResponse)(nil),     // 2: shoal.v1.ProfileLoadResponse
-	(*ProfileGetRequest)(nil),       // 3: shoal.v1.ProfileGetRequest
-	(*ProfileGetResponse)(nil),      // 4: shoal.v1.ProfileGetResponse
-	(*ProfileTransactRequest)(nil),  // 5: shoal.v1.ProfileTransactRequest
-	(*ProfileTransactResponse)(nil), // 6: shoal.v1.ProfileTransactResponse
-	(*ProfileSaveRequest)(nil),      // 7: shoal.v1.ProfileSaveRequest
-	(*ProfileSaveResponse)(nil),     // 8: shoal.v1.ProfileSaveResponse
-	(*ProfileSyncRequest)(nil),      // 9: shoal.v1.ProfileSyncRequest
-	(*ProfileSyncResponse)(nil),     // 10: shoal.v1.ProfileSyncResponse
-	(*ProfileReleaseRequest)(nil),   // 11: shoal.v1.ProfileReleaseRequest
-	(*ProfileReleaseResponse)(nil),  // 12: shoal.v1.ProfileReleaseResponse
-	(*timestamppb.Timestamp)(nil),   // 13: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),     // 14: google.protobuf.Duration
+	(*Profile)(nil),                    // 0: shoal.v1.Profile
+	(*ProfileLoadRequest)(nil),         // 1: shoal.v1.ProfileLoadRequest
+	(*ProfileLoadResponse)(nil),        // 2: shoal.v1.ProfileLoadResponse
+	(*ProfileGetRequest)(nil),          // 3: shoal.v1.ProfileGetRequest
+	(*ProfileGetResponse)(nil),         // 4: shoal.v1.ProfileGetResponse
+	(*ProfileTransactRequest)(nil),     // 5: shoal.v1.ProfileTransactRequest
+	(*ProfileTransactResponse)(nil),    // 6: shoal.v1.ProfileTransactResponse
+	(*ProfileSaveRequest)(nil),         // 7: shoal.v1.ProfileSaveRequest
+	(*ProfileSaveResponse)(nil),        // 8: shoal.v1.ProfileSaveResponse
+	(*ProfileSyncRequest)(nil),         // 9: shoal.v1.ProfileSyncRequest
+	(*ProfileSyncResponse)(nil),        // 10: shoal.v1.ProfileSyncResponse
+	(*ProfileReleaseRequest)(nil),      // 11: shoal.v1.ProfileReleaseRequest
+	(*ProfileReleaseResponse)(nil),     // 12: shoal.v1.ProfileReleaseResponse
+	(*ProfileCommit)(nil),              // 13: shoal.v1.ProfileCommit
+	(*ProfileComplaint)(nil),           // 14: shoal.v1.ProfileComplaint
+	(*ProfileDryRunRequest)(nil),       // 15: shoal.v1.ProfileDryRunRequest
+	(*ProfileDryRunResponse)(nil),      // 16: shoal.v1.ProfileDryRunResponse
+	(*ProfileGrantRequest)(nil),        // 17: shoal.v1.ProfileGrantRequest
+	(*ProfileGrantResponse)(nil),       // 18: shoal.v1.ProfileGrantResponse
+	(*ProfileReceiptRequest)(nil),      // 19: shoal.v1.ProfileReceiptRequest
+	(*ProfileReceiptResponse)(nil),     // 20: shoal.v1.ProfileReceiptResponse
+	(*ProfileTradeRequest)(nil),        // 21: shoal.v1.ProfileTradeRequest
+	(*ProfileTradeParty)(nil),          // 22: shoal.v1.ProfileTradeParty
+	(*ProfileTradeResponse)(nil),       // 23: shoal.v1.ProfileTradeResponse
+	(*ProfileTraded)(nil),              // 24: shoal.v1.ProfileTraded
+	(*ProfileEditRequest)(nil),         // 25: shoal.v1.ProfileEditRequest
+	(*ProfileEditResponse)(nil),        // 26: shoal.v1.ProfileEditResponse
+	(*ProfileHistoryRequest)(nil),      // 27: shoal.v1.ProfileHistoryRequest
+	(*ProfileHistoryResponse)(nil),     // 28: shoal.v1.ProfileHistoryResponse
+	(*ProfileUndoRequest)(nil),         // 29: shoal.v1.ProfileUndoRequest
+	(*ProfileUndoResponse)(nil),        // 30: shoal.v1.ProfileUndoResponse
+	(*ProfileRollbackRequest)(nil),     // 31: shoal.v1.ProfileRollbackRequest
+	(*ProfileRollbackResponse)(nil),    // 32: shoal.v1.ProfileRollbackResponse
+	(*ProfileAuditRequest)(nil),        // 33: shoal.v1.ProfileAuditRequest
+	(*ProfileAuditResponse)(nil),       // 34: shoal.v1.ProfileAuditResponse
+	(*ProfileAuditEntry)(nil),          // 35: shoal.v1.ProfileAuditEntry
+	(*ProfileWatchRequest)(nil),        // 36: shoal.v1.ProfileWatchRequest
+	(*ProfileWatchResponse)(nil),       // 37: shoal.v1.ProfileWatchResponse
+	(*ProfileVersionsRequest)(nil),     // 38: shoal.v1.ProfileVersionsRequest
+	(*ProfileVersionsResponse)(nil),    // 39: shoal.v1.ProfileVersionsResponse
+	(*ProfileVersionRequest)(nil),      // 40: shoal.v1.ProfileVersionRequest
+	(*ProfileVersionResponse)(nil),     // 41: shoal.v1.ProfileVersionResponse
+	(*ProfileVersion)(nil),             // 42: shoal.v1.ProfileVersion
+	(*ProfileRestoreRequest)(nil),      // 43: shoal.v1.ProfileRestoreRequest
+	(*ProfileRestoreResponse)(nil),     // 44: shoal.v1.ProfileRestoreResponse
+	(*ProfileEraseRequest)(nil),        // 45: shoal.v1.ProfileEraseRequest
+	(*ProfileEraseResponse)(nil),       // 46: shoal.v1.ProfileEraseResponse
+	(*ProfileReleaseHeldRequest)(nil),  // 47: shoal.v1.ProfileReleaseHeldRequest
+	(*ProfileReleaseHeldResponse)(nil), // 48: shoal.v1.ProfileReleaseHeldResponse
+	(*timestamppb.Timestamp)(nil),      // 49: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),        // 50: google.protobuf.Duration
 }
 var file_shoal_v1_profile_proto_depIdxs = []int32{
-	13, // 0: shoal.v1.Profile.created:type_name -> google.protobuf.Timestamp
-	14, // 1: shoal.v1.ProfileLoadRequest.wait:type_name -> google.protobuf.Duration
-	14, // 2: shoal.v1.ProfileLoadRequest.steal_after:type_name -> google.protobuf.Duration
+	49, // 0: shoal.v1.Profile.created:type_name -> google.protobuf.Timestamp
+	50, // 1: shoal.v1.ProfileLoadRequest.wait:type_name -> google.protobuf.Duration
+	50, // 2: shoal.v1.ProfileLoadRequest.steal_after:type_name -> google.protobuf.Duration
 	0,  // 3: shoal.v1.ProfileLoadResponse.profile:type_name -> shoal.v1.Profile
-	14, // 4: shoal.v1.ProfileLoadResponse.waited:type_name -> google.protobuf.Duration
+	50, // 4: shoal.v1.ProfileLoadResponse.waited:type_name -> google.protobuf.Duration
 	0,  // 5: shoal.v1.ProfileGetResponse.profile:type_name -> shoal.v1.Profile
-	13, // 6: shoal.v1.ProfileTransactResponse.time:type_name -> google.protobuf.Timestamp
-	1,  // 7: shoal.v1.ProfileService.Load:input_type -> shoal.v1.ProfileLoadRequest
-	3,  // 8: shoal.v1.ProfileService.Get:input_type -> shoal.v1.ProfileGetRequest
-	5,  // 9: shoal.v1.ProfileService.Transact:input_type -> shoal.v1.ProfileTransactRequest
-	7,  // 10: shoal.v1.ProfileService.Save:input_type -> shoal.v1.ProfileSaveRequest
-	9,  // 11: shoal.v1.ProfileService.Sync:input_type -> shoal.v1.ProfileSyncRequest
-	11, // 12: shoal.v1.ProfileService.Release:input_type -> shoal.v1.ProfileReleaseRequest
-	2,  // 13: shoal.v1.ProfileService.Load:output_type -> shoal.v1.ProfileLoadResponse
-	4,  // 14: shoal.v1.ProfileService.Get:output_type -> shoal.v1.ProfileGetResponse
-	6,  // 15: shoal.v1.ProfileService.Transact:output_type -> shoal.v1.ProfileTransactResponse
-	8,  // 16: shoal.v1.ProfileService.Save:output_type -> shoal.v1.ProfileSaveResponse
-	10, // 17: shoal.v1.ProfileService.Sync:output_type -> shoal.v1.ProfileSyncResponse
-	12, // 18: shoal.v1.ProfileService.Release:output_type -> shoal.v1.ProfileReleaseResponse
-	13, // [13:19] is the sub-list for method output_type
-	7,  // [7:13] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	49, // 6: shoal.v1.ProfileTransactResponse.time:type_name -> google.protobuf.Timestamp
+	49, // 7: shoal.v1.ProfileCommit.time:type_name -> google.protobuf.Timestamp
+	14, // 8: shoal.v1.ProfileDryRunResponse.complaints:type_name -> shoal.v1.ProfileComplaint
+	14, // 9: shoal.v1.ProfileDryRunResponse.reports:type_name -> shoal.v1.ProfileComplaint
+	49, // 10: shoal.v1.ProfileGrantResponse.time:type_name -> google.protobuf.Timestamp
+	49, // 11: shoal.v1.ProfileReceiptResponse.time:type_name -> google.protobuf.Timestamp
+	22, // 12: shoal.v1.ProfileTradeRequest.parties:type_name -> shoal.v1.ProfileTradeParty
+	24, // 13: shoal.v1.ProfileTradeResponse.parties:type_name -> shoal.v1.ProfileTraded
+	13, // 14: shoal.v1.ProfileHistoryResponse.commits:type_name -> shoal.v1.ProfileCommit
+	13, // 15: shoal.v1.ProfileRollbackResponse.taken_back:type_name -> shoal.v1.ProfileCommit
+	35, // 16: shoal.v1.ProfileAuditResponse.entries:type_name -> shoal.v1.ProfileAuditEntry
+	49, // 17: shoal.v1.ProfileAuditEntry.time:type_name -> google.protobuf.Timestamp
+	13, // 18: shoal.v1.ProfileWatchResponse.commit:type_name -> shoal.v1.ProfileCommit
+	42, // 19: shoal.v1.ProfileVersionsResponse.versions:type_name -> shoal.v1.ProfileVersion
+	42, // 20: shoal.v1.ProfileVersionResponse.version:type_name -> shoal.v1.ProfileVersion
+	49, // 21: shoal.v1.ProfileVersion.time:type_name -> google.protobuf.Timestamp
+	35, // 22: shoal.v1.ProfileRestoreResponse.claimed:type_name -> shoal.v1.ProfileAuditEntry
+	1,  // 23: shoal.v1.ProfileService.Load:input_type -> shoal.v1.ProfileLoadRequest
+	3,  // 24: shoal.v1.ProfileService.Get:input_type -> shoal.v1.ProfileGetRequest
+	5,  // 25: shoal.v1.ProfileService.Transact:input_type -> shoal.v1.ProfileTransactRequest
+	7,  // 26: shoal.v1.ProfileService.Save:input_type -> shoal.v1.ProfileSaveRequest
+	9,  // 27: shoal.v1.ProfileService.Sync:input_type -> shoal.v1.ProfileSyncRequest
+	11, // 28: shoal.v1.ProfileService.Release:input_type -> shoal.v1.ProfileReleaseRequest
+	15, // 29: shoal.v1.ProfileService.DryRun:input_type -> shoal.v1.ProfileDryRunRequest
+	17, // 30: shoal.v1.ProfileService.Grant:input_type -> shoal.v1.ProfileGrantRequest
+	19, // 31: shoal.v1.ProfileService.Receipt:input_type -> shoal.v1.ProfileReceiptRequest
+	21, // 32: shoal.v1.ProfileService.Trade:input_type -> shoal.v1.ProfileTradeRequest
+	25, // 33: shoal.v1.ProfileService.Edit:input_type -> shoal.v1.ProfileEditRequest
+	27, // 34: shoal.v1.ProfileService.History:input_type -> shoal.v1.ProfileHistoryRequest
+	29, // 35: shoal.v1.ProfileService.Undo:input_type -> shoal.v1.ProfileUndoRequest
+	31, // 36: shoal.v1.ProfileService.Rollback:input_type -> shoal.v1.ProfileRollbackRequest
+	33, // 37: shoal.v1.ProfileService.Audit:input_type -> shoal.v1.ProfileAuditRequest
+	38, // 38: shoal.v1.ProfileService.Versions:input_type -> shoal.v1.ProfileVersionsRequest
+	40, // 39: shoal.v1.ProfileService.Version:input_type -> shoal.v1.ProfileVersionRequest
+	43, // 40: shoal.v1.ProfileService.Restore:input_type -> shoal.v1.ProfileRestoreRequest
+	45, // 41: shoal.v1.ProfileService.Erase:input_type -> shoal.v1.ProfileEraseRequest
+	47, // 42: shoal.v1.ProfileService.ReleaseHeld:input_type -> shoal.v1.ProfileReleaseHeldRequest
+	36, // 43: shoal.v1.ProfileService.Watch:input_type -> shoal.v1.ProfileWatchRequest
+	2,  // 44: shoal.v1.ProfileService.Load:output_type -> shoal.v1.ProfileLoadResponse
+	4,  // 45: shoal.v1.ProfileService.Get:output_type -> shoal.v1.ProfileGetResponse
+	6,  // 46: shoal.v1.ProfileService.Transact:output_type -> shoal.v1.ProfileTransactResponse
+	8,  // 47: shoal.v1.ProfileService.Save:output_type -> shoal.v1.ProfileSaveResponse
+	10, // 48: shoal.v1.ProfileService.Sync:output_type -> shoal.v1.ProfileSyncResponse
+	12, // 49: shoal.v1.ProfileService.Release:output_type -> shoal.v1.ProfileReleaseResponse
+	16, // 50: shoal.v1.ProfileService.DryRun:output_type -> shoal.v1.ProfileDryRunResponse
+	18, // 51: shoal.v1.ProfileService.Grant:output_type -> shoal.v1.ProfileGrantResponse
+	20, // 52: shoal.v1.ProfileService.Receipt:output_type -> shoal.v1.ProfileReceiptResponse
+	23, // 53: shoal.v1.ProfileService.Trade:output_type -> shoal.v1.ProfileTradeResponse
+	26, // 54: shoal.v1.ProfileService.Edit:output_type -> shoal.v1.ProfileEditResponse
+	28, // 55: shoal.v1.ProfileService.History:output_type -> shoal.v1.ProfileHistoryResponse
+	30, // 56: shoal.v1.ProfileService.Undo:output_type -> shoal.v1.ProfileUndoResponse
+	32, // 57: shoal.v1.ProfileService.Rollback:output_type -> shoal.v1.ProfileRollbackResponse
+	34, // 58: shoal.v1.ProfileService.Audit:output_type -> shoal.v1.ProfileAuditResponse
+	39, // 59: shoal.v1.ProfileService.Versions:output_type -> shoal.v1.ProfileVersionsResponse
+	41, // 60: shoal.v1.ProfileService.Version:output_type -> shoal.v1.ProfileVersionResponse
+	44, // 61: shoal.v1.ProfileService.Restore:output_type -> shoal.v1.ProfileRestoreResponse
+	46, // 62: shoal.v1.ProfileService.Erase:output_type -> shoal.v1.ProfileEraseResponse
+	48, // 63: shoal.v1.ProfileService.ReleaseHeld:output_type -> shoal.v1.ProfileReleaseHeldResponse
+	37, // 64: shoal.v1.ProfileService.Watch:output_type -> shoal.v1.ProfileWatchResponse
+	44, // [44:65] is the sub-list for method output_type
+	23, // [23:44] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_shoal_v1_profile_proto_init() }
@@ -1012,13 +4124,30 @@ func file_shoal_v1_profile_proto_init() {
 	file_shoal_v1_profile_proto_msgTypes[2].OneofWrappers = []any{}
 	file_shoal_v1_profile_proto_msgTypes[4].OneofWrappers = []any{}
 	file_shoal_v1_profile_proto_msgTypes[6].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[13].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[14].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[16].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[20].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[26].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[30].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[31].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[32].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[33].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[35].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[36].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[37].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[40].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[42].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[43].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[44].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[48].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_shoal_v1_profile_proto_rawDesc), len(file_shoal_v1_profile_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

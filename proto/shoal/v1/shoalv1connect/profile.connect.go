@@ -36,6 +36,36 @@ const (
 	ProfileServiceSyncProcedure = "/shoal.v1.ProfileService/Sync"
 	// ProfileServiceReleaseProcedure is the procedure name of the ProfileService's Release RPC.
 	ProfileServiceReleaseProcedure = "/shoal.v1.ProfileService/Release"
+	// ProfileServiceDryRunProcedure is the procedure name of the ProfileService's DryRun RPC.
+	ProfileServiceDryRunProcedure = "/shoal.v1.ProfileService/DryRun"
+	// ProfileServiceGrantProcedure is the procedure name of the ProfileService's Grant RPC.
+	ProfileServiceGrantProcedure = "/shoal.v1.ProfileService/Grant"
+	// ProfileServiceReceiptProcedure is the procedure name of the ProfileService's Receipt RPC.
+	ProfileServiceReceiptProcedure = "/shoal.v1.ProfileService/Receipt"
+	// ProfileServiceTradeProcedure is the procedure name of the ProfileService's Trade RPC.
+	ProfileServiceTradeProcedure = "/shoal.v1.ProfileService/Trade"
+	// ProfileServiceEditProcedure is the procedure name of the ProfileService's Edit RPC.
+	ProfileServiceEditProcedure = "/shoal.v1.ProfileService/Edit"
+	// ProfileServiceHistoryProcedure is the procedure name of the ProfileService's History RPC.
+	ProfileServiceHistoryProcedure = "/shoal.v1.ProfileService/History"
+	// ProfileServiceUndoProcedure is the procedure name of the ProfileService's Undo RPC.
+	ProfileServiceUndoProcedure = "/shoal.v1.ProfileService/Undo"
+	// ProfileServiceRollbackProcedure is the procedure name of the ProfileService's Rollback RPC.
+	ProfileServiceRollbackProcedure = "/shoal.v1.ProfileService/Rollback"
+	// ProfileServiceAuditProcedure is the procedure name of the ProfileService's Audit RPC.
+	ProfileServiceAuditProcedure = "/shoal.v1.ProfileService/Audit"
+	// ProfileServiceVersionsProcedure is the procedure name of the ProfileService's Versions RPC.
+	ProfileServiceVersionsProcedure = "/shoal.v1.ProfileService/Versions"
+	// ProfileServiceVersionProcedure is the procedure name of the ProfileService's Version RPC.
+	ProfileServiceVersionProcedure = "/shoal.v1.ProfileService/Version"
+	// ProfileServiceRestoreProcedure is the procedure name of the ProfileService's Restore RPC.
+	ProfileServiceRestoreProcedure = "/shoal.v1.ProfileService/Restore"
+	// ProfileServiceEraseProcedure is the procedure name of the ProfileService's Erase RPC.
+	ProfileServiceEraseProcedure = "/shoal.v1.ProfileService/Erase"
+	// ProfileServiceReleaseHeldProcedure is the procedure name of the ProfileService's ReleaseHeld RPC.
+	ProfileServiceReleaseHeldProcedure = "/shoal.v1.ProfileService/ReleaseHeld"
+	// ProfileServiceWatchProcedure is the procedure name of the ProfileService's Watch RPC.
+	ProfileServiceWatchProcedure = "/shoal.v1.ProfileService/Watch"
 )
 
 var (
@@ -84,6 +114,119 @@ var (
 			Procedure:  ProfileServiceReleaseProcedure,
 		}
 	})
+	profileServiceDryRunSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_profile_proto.Services().ByName("ProfileService").Methods().ByName("DryRun"),
+			Procedure:        ProfileServiceDryRunProcedure,
+			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
+	profileServiceGrantSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_profile_proto.Services().ByName("ProfileService").Methods().ByName("Grant"),
+			Procedure:        ProfileServiceGrantProcedure,
+			IdempotencyLevel: connect.IdempotencyIdempotent,
+		}
+	})
+	profileServiceReceiptSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_profile_proto.Services().ByName("ProfileService").Methods().ByName("Receipt"),
+			Procedure:        ProfileServiceReceiptProcedure,
+			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
+	profileServiceTradeSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType: connect.StreamTypeUnary,
+			Schema:     v1.File_shoal_v1_profile_proto.Services().ByName("ProfileService").Methods().ByName("Trade"),
+			Procedure:  ProfileServiceTradeProcedure,
+		}
+	})
+	profileServiceEditSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType: connect.StreamTypeUnary,
+			Schema:     v1.File_shoal_v1_profile_proto.Services().ByName("ProfileService").Methods().ByName("Edit"),
+			Procedure:  ProfileServiceEditProcedure,
+		}
+	})
+	profileServiceHistorySpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_profile_proto.Services().ByName("ProfileService").Methods().ByName("History"),
+			Procedure:        ProfileServiceHistoryProcedure,
+			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
+	profileServiceUndoSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType: connect.StreamTypeUnary,
+			Schema:     v1.File_shoal_v1_profile_proto.Services().ByName("ProfileService").Methods().ByName("Undo"),
+			Procedure:  ProfileServiceUndoProcedure,
+		}
+	})
+	profileServiceRollbackSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType: connect.StreamTypeUnary,
+			Schema:     v1.File_shoal_v1_profile_proto.Services().ByName("ProfileService").Methods().ByName("Rollback"),
+			Procedure:  ProfileServiceRollbackProcedure,
+		}
+	})
+	profileServiceAuditSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_profile_proto.Services().ByName("ProfileService").Methods().ByName("Audit"),
+			Procedure:        ProfileServiceAuditProcedure,
+			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
+	profileServiceVersionsSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_profile_proto.Services().ByName("ProfileService").Methods().ByName("Versions"),
+			Procedure:        ProfileServiceVersionsProcedure,
+			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
+	profileServiceVersionSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_profile_proto.Services().ByName("ProfileService").Methods().ByName("Version"),
+			Procedure:        ProfileServiceVersionProcedure,
+			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
+	profileServiceRestoreSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType: connect.StreamTypeUnary,
+			Schema:     v1.File_shoal_v1_profile_proto.Services().ByName("ProfileService").Methods().ByName("Restore"),
+			Procedure:  ProfileServiceRestoreProcedure,
+		}
+	})
+	profileServiceEraseSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_profile_proto.Services().ByName("ProfileService").Methods().ByName("Erase"),
+			Procedure:        ProfileServiceEraseProcedure,
+			IdempotencyLevel: connect.IdempotencyIdempotent,
+		}
+	})
+	profileServiceReleaseHeldSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType: connect.StreamTypeUnary,
+			Schema:     v1.File_shoal_v1_profile_proto.Services().ByName("ProfileService").Methods().ByName("ReleaseHeld"),
+			Procedure:  ProfileServiceReleaseHeldProcedure,
+		}
+	})
+	profileServiceWatchSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType: connect.StreamTypeServer,
+			Schema:     v1.File_shoal_v1_profile_proto.Services().ByName("ProfileService").Methods().ByName("Watch"),
+			Procedure:  ProfileServiceWatchProcedure,
+		}
+	})
 )
 
 // ProfileServiceClient is a client for the shoal.v1.ProfileService service.
@@ -103,12 +246,83 @@ type ProfileServiceClient interface {
 	Sync(context.Context, *v1.ProfileSyncRequest) (*v1.ProfileSyncResponse, error)
 	// Release stores the profile, ends the session and frees the profile for other nodes.
 	Release(context.Context, *v1.ProfileReleaseRequest) (*v1.ProfileReleaseResponse, error)
+	// DryRun tells what operations would do to a profile, open here or as it is stored, and does
+	// nothing. A refusal is in the answer.
+	DryRun(context.Context, *v1.ProfileDryRunRequest) (*v1.ProfileDryRunResponse, error)
+	// Grant applies operations to a profile that is open here exactly once for a receipt,
+	// however often it is delivered. When it answers, commit and receipt are stored, in one
+	// write. An outcome "unknown" means: do not confirm the receipt, deliver it again.
+	Grant(context.Context, *v1.ProfileGrantRequest) (*v1.ProfileGrantResponse, error)
+	// Receipt reads a receipt that was granted ("no_receipt": it was not, or not yet).
+	Receipt(context.Context, *v1.ProfileReceiptRequest) (*v1.ProfileReceiptResponse, error)
+	// Trade applies operations to several profiles that are open here: all or none. When it
+	// answers, all of them are stored, in one write.
+	Trade(context.Context, *v1.ProfileTradeRequest) (*v1.ProfileTradeResponse, error)
+	// Edit applies operations to a profile wherever it is: open here, open on another node,
+	// which makes the change in its own session, or open nowhere. Nobody loses their session.
+	// When it answers, the result is stored. The profile must exist.
+	Edit(context.Context, *v1.ProfileEditRequest) (*v1.ProfileEditResponse, error)
+	// History lists the last commits of a profile that is open here: those that Undo and
+	// Rollback can take back. It begins with the session.
+	History(context.Context, *v1.ProfileHistoryRequest) (*v1.ProfileHistoryResponse, error)
+	// Undo takes one commit of the history back by a new one, if nothing that it touched has
+	// changed since ("changed_since").
+	Undo(context.Context, *v1.ProfileUndoRequest) (*v1.ProfileUndoResponse, error)
+	// Rollback brings the document back to what it was at a revision of the history, by a new
+	// commit: everything after it is taken back.
+	Rollback(context.Context, *v1.ProfileRollbackRequest) (*v1.ProfileRollbackResponse, error)
+	// Audit reads the audit log of a profile, open or not: who changed what. It shows what is
+	// stored; the commits of an open session come with its next save.
+	Audit(context.Context, *v1.ProfileAuditRequest) (*v1.ProfileAuditResponse, error)
+	// Versions lists the earlier states that are kept of a profile, oldest first, without their
+	// documents.
+	Versions(context.Context, *v1.ProfileVersionsRequest) (*v1.ProfileVersionsResponse, error)
+	// Version reads one of them.
+	Version(context.Context, *v1.ProfileVersionRequest) (*v1.ProfileVersionResponse, error)
+	// Restore brings a profile that is open here, or nowhere, back to a version, by a commit like
+	// any other. The state before becomes a version in the same write. When it answers, that is
+	// stored.
+	Restore(context.Context, *v1.ProfileRestoreRequest) (*v1.ProfileRestoreResponse, error)
+	// Erase removes a person's data: the document, its mail, versions and audit log, its entries
+	// on boards, copies in quarantine. A session, here or elsewhere, ends. What stays: that there
+	// was a profile, receipts, which name nobody, and one row of the audit log. When it fails on
+	// the way, call it again, as often as it takes.
+	Erase(context.Context, *v1.ProfileEraseRequest) (*v1.ProfileEraseResponse, error)
+	// ReleaseHeld ends the session of another node, as if that node were dead, and frees the
+	// profile: for an operator who knows that it is. What the session has neither saved nor
+	// journaled is lost.
+	ReleaseHeld(context.Context, *v1.ProfileReleaseHeldRequest) (*v1.ProfileReleaseHeldResponse, error)
+	// Watch follows a profile that is open here: first the whole document, then every commit in
+	// order, and at last why the session has ended. A reader that is too slow gets a new
+	// document in the place of the commits that it missed; it never holds up the game. What is
+	// shown is in this daemon's memory: a crash may take the last of it back.
+	Watch(context.Context, *v1.ProfileWatchRequest) (ProfileServiceWatchClientStream, error)
 }
 
 // NewProfileServiceClient constructs a client for the shoal.v1.ProfileService service. Multiple
 // service clients may share a single connect.Client.
 func NewProfileServiceClient(client *connect.Client) ProfileServiceClient {
 	return &profileServiceClient{client: client}
+}
+
+// ProfileServiceWatchClientStream is the client stream for the ProfileService's Watch RPC.
+type ProfileServiceWatchClientStream struct {
+	stream connect.ClientStream
+}
+
+// Receive returns the next response message from the server.
+func (s ProfileServiceWatchClientStream) Receive() (*v1.ProfileWatchResponse, error) {
+	var res v1.ProfileWatchResponse
+	if err := s.stream.Receive(&res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+// Close releases the stream's resources. It is idempotent and is typically deferred to clean up a
+// stream abandoned before io.EOF.
+func (s ProfileServiceWatchClientStream) Close() error {
+	return s.stream.Close()
 }
 
 // ProfileServiceHandler is an implementation of the shoal.v1.ProfileService service.
@@ -128,6 +342,57 @@ type ProfileServiceHandler interface {
 	Sync(context.Context, *v1.ProfileSyncRequest) (*v1.ProfileSyncResponse, error)
 	// Release stores the profile, ends the session and frees the profile for other nodes.
 	Release(context.Context, *v1.ProfileReleaseRequest) (*v1.ProfileReleaseResponse, error)
+	// DryRun tells what operations would do to a profile, open here or as it is stored, and does
+	// nothing. A refusal is in the answer.
+	DryRun(context.Context, *v1.ProfileDryRunRequest) (*v1.ProfileDryRunResponse, error)
+	// Grant applies operations to a profile that is open here exactly once for a receipt,
+	// however often it is delivered. When it answers, commit and receipt are stored, in one
+	// write. An outcome "unknown" means: do not confirm the receipt, deliver it again.
+	Grant(context.Context, *v1.ProfileGrantRequest) (*v1.ProfileGrantResponse, error)
+	// Receipt reads a receipt that was granted ("no_receipt": it was not, or not yet).
+	Receipt(context.Context, *v1.ProfileReceiptRequest) (*v1.ProfileReceiptResponse, error)
+	// Trade applies operations to several profiles that are open here: all or none. When it
+	// answers, all of them are stored, in one write.
+	Trade(context.Context, *v1.ProfileTradeRequest) (*v1.ProfileTradeResponse, error)
+	// Edit applies operations to a profile wherever it is: open here, open on another node,
+	// which makes the change in its own session, or open nowhere. Nobody loses their session.
+	// When it answers, the result is stored. The profile must exist.
+	Edit(context.Context, *v1.ProfileEditRequest) (*v1.ProfileEditResponse, error)
+	// History lists the last commits of a profile that is open here: those that Undo and
+	// Rollback can take back. It begins with the session.
+	History(context.Context, *v1.ProfileHistoryRequest) (*v1.ProfileHistoryResponse, error)
+	// Undo takes one commit of the history back by a new one, if nothing that it touched has
+	// changed since ("changed_since").
+	Undo(context.Context, *v1.ProfileUndoRequest) (*v1.ProfileUndoResponse, error)
+	// Rollback brings the document back to what it was at a revision of the history, by a new
+	// commit: everything after it is taken back.
+	Rollback(context.Context, *v1.ProfileRollbackRequest) (*v1.ProfileRollbackResponse, error)
+	// Audit reads the audit log of a profile, open or not: who changed what. It shows what is
+	// stored; the commits of an open session come with its next save.
+	Audit(context.Context, *v1.ProfileAuditRequest) (*v1.ProfileAuditResponse, error)
+	// Versions lists the earlier states that are kept of a profile, oldest first, without their
+	// documents.
+	Versions(context.Context, *v1.ProfileVersionsRequest) (*v1.ProfileVersionsResponse, error)
+	// Version reads one of them.
+	Version(context.Context, *v1.ProfileVersionRequest) (*v1.ProfileVersionResponse, error)
+	// Restore brings a profile that is open here, or nowhere, back to a version, by a commit like
+	// any other. The state before becomes a version in the same write. When it answers, that is
+	// stored.
+	Restore(context.Context, *v1.ProfileRestoreRequest) (*v1.ProfileRestoreResponse, error)
+	// Erase removes a person's data: the document, its mail, versions and audit log, its entries
+	// on boards, copies in quarantine. A session, here or elsewhere, ends. What stays: that there
+	// was a profile, receipts, which name nobody, and one row of the audit log. When it fails on
+	// the way, call it again, as often as it takes.
+	Erase(context.Context, *v1.ProfileEraseRequest) (*v1.ProfileEraseResponse, error)
+	// ReleaseHeld ends the session of another node, as if that node were dead, and frees the
+	// profile: for an operator who knows that it is. What the session has neither saved nor
+	// journaled is lost.
+	ReleaseHeld(context.Context, *v1.ProfileReleaseHeldRequest) (*v1.ProfileReleaseHeldResponse, error)
+	// Watch follows a profile that is open here: first the whole document, then every commit in
+	// order, and at last why the session has ended. A reader that is too slow gets a new
+	// document in the place of the commits that it missed; it never holds up the game. What is
+	// shown is in this daemon's memory: a crash may take the last of it back.
+	Watch(context.Context, *v1.ProfileWatchRequest, ProfileServiceWatchServerStream) error
 }
 
 // RegisterProfileServiceHandler registers svc as the shoal.v1.ProfileService implementation on
@@ -141,7 +406,37 @@ func RegisterProfileServiceHandler(server *connect.Server, svc ProfileServiceHan
 		connect.Method{Spec: profileServiceSaveSpec(), Handler: adapter.save},
 		connect.Method{Spec: profileServiceSyncSpec(), Handler: adapter.sync},
 		connect.Method{Spec: profileServiceReleaseSpec(), Handler: adapter.release},
+		connect.Method{Spec: profileServiceDryRunSpec(), Handler: adapter.dryRun},
+		connect.Method{Spec: profileServiceGrantSpec(), Handler: adapter.grant},
+		connect.Method{Spec: profileServiceReceiptSpec(), Handler: adapter.receipt},
+		connect.Method{Spec: profileServiceTradeSpec(), Handler: adapter.trade},
+		connect.Method{Spec: profileServiceEditSpec(), Handler: adapter.edit},
+		connect.Method{Spec: profileServiceHistorySpec(), Handler: adapter.history},
+		connect.Method{Spec: profileServiceUndoSpec(), Handler: adapter.undo},
+		connect.Method{Spec: profileServiceRollbackSpec(), Handler: adapter.rollback},
+		connect.Method{Spec: profileServiceAuditSpec(), Handler: adapter.audit},
+		connect.Method{Spec: profileServiceVersionsSpec(), Handler: adapter.versions},
+		connect.Method{Spec: profileServiceVersionSpec(), Handler: adapter.version},
+		connect.Method{Spec: profileServiceRestoreSpec(), Handler: adapter.restore},
+		connect.Method{Spec: profileServiceEraseSpec(), Handler: adapter.erase},
+		connect.Method{Spec: profileServiceReleaseHeldSpec(), Handler: adapter.releaseHeld},
+		connect.Method{Spec: profileServiceWatchSpec(), Handler: adapter.watch},
 	)
+}
+
+// ProfileServiceWatchServerStream is the server stream for the ProfileService's Watch RPC.
+type ProfileServiceWatchServerStream struct {
+	stream connect.ServerStream
+}
+
+// SendHeaders flushes the response headers without a message. The first Send does this implicitly.
+func (s ProfileServiceWatchServerStream) SendHeaders() error {
+	return s.stream.SendHeaders()
+}
+
+// Send sends a response message to the client.
+func (s ProfileServiceWatchServerStream) Send(res *v1.ProfileWatchResponse) error {
+	return s.stream.Send(res)
 }
 
 // UnimplementedProfileServiceHandler returns CodeUnimplemented from all methods.
@@ -169,6 +464,66 @@ func (UnimplementedProfileServiceHandler) Sync(context.Context, *v1.ProfileSyncR
 
 func (UnimplementedProfileServiceHandler) Release(context.Context, *v1.ProfileReleaseRequest) (*v1.ProfileReleaseResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.Release is not implemented")
+}
+
+func (UnimplementedProfileServiceHandler) DryRun(context.Context, *v1.ProfileDryRunRequest) (*v1.ProfileDryRunResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.DryRun is not implemented")
+}
+
+func (UnimplementedProfileServiceHandler) Grant(context.Context, *v1.ProfileGrantRequest) (*v1.ProfileGrantResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.Grant is not implemented")
+}
+
+func (UnimplementedProfileServiceHandler) Receipt(context.Context, *v1.ProfileReceiptRequest) (*v1.ProfileReceiptResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.Receipt is not implemented")
+}
+
+func (UnimplementedProfileServiceHandler) Trade(context.Context, *v1.ProfileTradeRequest) (*v1.ProfileTradeResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.Trade is not implemented")
+}
+
+func (UnimplementedProfileServiceHandler) Edit(context.Context, *v1.ProfileEditRequest) (*v1.ProfileEditResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.Edit is not implemented")
+}
+
+func (UnimplementedProfileServiceHandler) History(context.Context, *v1.ProfileHistoryRequest) (*v1.ProfileHistoryResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.History is not implemented")
+}
+
+func (UnimplementedProfileServiceHandler) Undo(context.Context, *v1.ProfileUndoRequest) (*v1.ProfileUndoResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.Undo is not implemented")
+}
+
+func (UnimplementedProfileServiceHandler) Rollback(context.Context, *v1.ProfileRollbackRequest) (*v1.ProfileRollbackResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.Rollback is not implemented")
+}
+
+func (UnimplementedProfileServiceHandler) Audit(context.Context, *v1.ProfileAuditRequest) (*v1.ProfileAuditResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.Audit is not implemented")
+}
+
+func (UnimplementedProfileServiceHandler) Versions(context.Context, *v1.ProfileVersionsRequest) (*v1.ProfileVersionsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.Versions is not implemented")
+}
+
+func (UnimplementedProfileServiceHandler) Version(context.Context, *v1.ProfileVersionRequest) (*v1.ProfileVersionResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.Version is not implemented")
+}
+
+func (UnimplementedProfileServiceHandler) Restore(context.Context, *v1.ProfileRestoreRequest) (*v1.ProfileRestoreResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.Restore is not implemented")
+}
+
+func (UnimplementedProfileServiceHandler) Erase(context.Context, *v1.ProfileEraseRequest) (*v1.ProfileEraseResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.Erase is not implemented")
+}
+
+func (UnimplementedProfileServiceHandler) ReleaseHeld(context.Context, *v1.ProfileReleaseHeldRequest) (*v1.ProfileReleaseHeldResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.ReleaseHeld is not implemented")
+}
+
+func (UnimplementedProfileServiceHandler) Watch(context.Context, *v1.ProfileWatchRequest, ProfileServiceWatchServerStream) error {
+	return connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.Watch is not implemented")
 }
 
 type profileServiceClient struct {
@@ -221,6 +576,126 @@ func (c *profileServiceClient) Release(ctx context.Context, req *v1.ProfileRelea
 		return nil, err
 	}
 	return &res, nil
+}
+
+func (c *profileServiceClient) DryRun(ctx context.Context, req *v1.ProfileDryRunRequest) (*v1.ProfileDryRunResponse, error) {
+	var res v1.ProfileDryRunResponse
+	if err := c.client.CallUnary(ctx, profileServiceDryRunSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *profileServiceClient) Grant(ctx context.Context, req *v1.ProfileGrantRequest) (*v1.ProfileGrantResponse, error) {
+	var res v1.ProfileGrantResponse
+	if err := c.client.CallUnary(ctx, profileServiceGrantSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *profileServiceClient) Receipt(ctx context.Context, req *v1.ProfileReceiptRequest) (*v1.ProfileReceiptResponse, error) {
+	var res v1.ProfileReceiptResponse
+	if err := c.client.CallUnary(ctx, profileServiceReceiptSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *profileServiceClient) Trade(ctx context.Context, req *v1.ProfileTradeRequest) (*v1.ProfileTradeResponse, error) {
+	var res v1.ProfileTradeResponse
+	if err := c.client.CallUnary(ctx, profileServiceTradeSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *profileServiceClient) Edit(ctx context.Context, req *v1.ProfileEditRequest) (*v1.ProfileEditResponse, error) {
+	var res v1.ProfileEditResponse
+	if err := c.client.CallUnary(ctx, profileServiceEditSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *profileServiceClient) History(ctx context.Context, req *v1.ProfileHistoryRequest) (*v1.ProfileHistoryResponse, error) {
+	var res v1.ProfileHistoryResponse
+	if err := c.client.CallUnary(ctx, profileServiceHistorySpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *profileServiceClient) Undo(ctx context.Context, req *v1.ProfileUndoRequest) (*v1.ProfileUndoResponse, error) {
+	var res v1.ProfileUndoResponse
+	if err := c.client.CallUnary(ctx, profileServiceUndoSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *profileServiceClient) Rollback(ctx context.Context, req *v1.ProfileRollbackRequest) (*v1.ProfileRollbackResponse, error) {
+	var res v1.ProfileRollbackResponse
+	if err := c.client.CallUnary(ctx, profileServiceRollbackSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *profileServiceClient) Audit(ctx context.Context, req *v1.ProfileAuditRequest) (*v1.ProfileAuditResponse, error) {
+	var res v1.ProfileAuditResponse
+	if err := c.client.CallUnary(ctx, profileServiceAuditSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *profileServiceClient) Versions(ctx context.Context, req *v1.ProfileVersionsRequest) (*v1.ProfileVersionsResponse, error) {
+	var res v1.ProfileVersionsResponse
+	if err := c.client.CallUnary(ctx, profileServiceVersionsSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *profileServiceClient) Version(ctx context.Context, req *v1.ProfileVersionRequest) (*v1.ProfileVersionResponse, error) {
+	var res v1.ProfileVersionResponse
+	if err := c.client.CallUnary(ctx, profileServiceVersionSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *profileServiceClient) Restore(ctx context.Context, req *v1.ProfileRestoreRequest) (*v1.ProfileRestoreResponse, error) {
+	var res v1.ProfileRestoreResponse
+	if err := c.client.CallUnary(ctx, profileServiceRestoreSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *profileServiceClient) Erase(ctx context.Context, req *v1.ProfileEraseRequest) (*v1.ProfileEraseResponse, error) {
+	var res v1.ProfileEraseResponse
+	if err := c.client.CallUnary(ctx, profileServiceEraseSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *profileServiceClient) ReleaseHeld(ctx context.Context, req *v1.ProfileReleaseHeldRequest) (*v1.ProfileReleaseHeldResponse, error) {
+	var res v1.ProfileReleaseHeldResponse
+	if err := c.client.CallUnary(ctx, profileServiceReleaseHeldSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *profileServiceClient) Watch(ctx context.Context, req *v1.ProfileWatchRequest) (ProfileServiceWatchClientStream, error) {
+	stream, err := c.client.CallServerStream(ctx, profileServiceWatchSpec(), req)
+	if err != nil {
+		return ProfileServiceWatchClientStream{}, err
+	}
+	return ProfileServiceWatchClientStream{stream: stream}, nil
 }
 
 type profileServiceHandler struct{ svc ProfileServiceHandler }
@@ -295,4 +770,180 @@ func (h profileServiceHandler) release(ctx context.Context, _ connect.Spec, stre
 		return err
 	}
 	return stream.Send(res)
+}
+
+func (h profileServiceHandler) dryRun(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.ProfileDryRunRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.DryRun(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h profileServiceHandler) grant(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.ProfileGrantRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Grant(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h profileServiceHandler) receipt(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.ProfileReceiptRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Receipt(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h profileServiceHandler) trade(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.ProfileTradeRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Trade(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h profileServiceHandler) edit(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.ProfileEditRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Edit(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h profileServiceHandler) history(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.ProfileHistoryRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.History(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h profileServiceHandler) undo(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.ProfileUndoRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Undo(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h profileServiceHandler) rollback(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.ProfileRollbackRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Rollback(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h profileServiceHandler) audit(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.ProfileAuditRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Audit(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h profileServiceHandler) versions(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.ProfileVersionsRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Versions(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h profileServiceHandler) version(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.ProfileVersionRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Version(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h profileServiceHandler) restore(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.ProfileRestoreRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Restore(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h profileServiceHandler) erase(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.ProfileEraseRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Erase(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h profileServiceHandler) releaseHeld(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.ProfileReleaseHeldRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.ReleaseHeld(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h profileServiceHandler) watch(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.ProfileWatchRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	return h.svc.Watch(ctx, &req, ProfileServiceWatchServerStream{stream: stream})
 }

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/shoalworks/shoal"
+	"github.com/shoalworks/shoal/node"
+	"github.com/shoalworks/shoal/profile"
+	"github.com/shoalworks/shoal/store"
+)
+
+// fleetFlags say which fleet a command speaks to. A command is a node of its own for as long
+// as it runs: it opens the store that the fleet shares, beside daemons and game servers.
+type fleetFlags struct {
+	Store   string        `placeholder:"ADDRESS" help:"The store that the fleet shares. Default ./game ($$SHOAL_STORE)."`
+	Config  string        `short:"c" type:"path" placeholder:"FILE" help:"The fleet's configuration file: beat, deadAfter."`
+	Timeout time.Duration `default:"2m" placeholder:"SPAN" help:"How long to try at most; 0s for as long as it takes."`
+	JSON    bool          `name:"json" help:"Print JSON: one value, or one line for each item of a list."`
+	Verbose bool          `short:"v" help:"Log what the node does, on standard error."`
+}
+
+// setFlags say which set of profiles a command works on.
+type setFlags struct {
+	fleetFlags
+	Set string `default:"players" placeholder:"NAME" help:"The set of profiles."`
+}
+
+// setTool is what a command on a set works with.
+type setTool struct {
+	*output
+	set  *profile.Set
+	json bool
+}
+
+// onSet opens the store, becomes a node, and runs do with the set. Everything ends in order.
+func (f *setFlags) onSet(ctx context.Context, o *output, do func(context.Context, *setTool) error) error {
+	cfg, err := readConfig(f.Config, environ(), f.overrides())
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	if err := checkExists(cfg.Store); err != nil {
+		return &exitError{exitUnserved, err}
+	}
+	if f.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, f.Timeout)
+		defer cancel()
+	}
+	st, err := shoal.Open(ctx, cfg.Store)
+	if err != nil {
+		return &exitError{exitUnserved, err}
+	}
+	end := context.WithoutCancel(ctx)
+	err = f.asNode(ctx, o, cfg, st, do)
+	return errors.Join(err, st.Close(end))
+}
+
+func (f *setFlags) asNode(ctx context.Context, o *output, cfg config, st *store.Store, do func(context.Context, *setTool) error) error {
+	logger := slog.New(slog.DiscardHandler)
+	if f.Verbose {
+		logger = newLogger(o, "text", "info")
+	}
+	n, err := shoal.Start(context.WithoutCancel(ctx), st, &shoal.Options{
+		Node: node.Options{
+			Name: "cli", Beat: time.Duration(cfg.Beat), DeadAfter: time.Duration(cfg.DeadAfter), Limits: cfg.Limits.limits(), Logger: logger,
+		},
+		Sets: map[string]*profile.Options{f.Set: toolOptions()}, Ranked: cfg.ranks(f.Set),
+	})
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	err = do(ctx, &setTool{output: o, set: n.Set(f.Set), json: f.JSON})
+	report, closeErr := n.Close(context.WithoutCancel(ctx))
+	for _, u := range report.Unfinished {
+		closeErr = errors.Join(closeErr, fmt.Errorf("%s: %d left: %w", u.Service, u.Left, u.Err))
+	}
+	if err != nil {
+		return byKind(err)
+	}
+	return closeErr
+}
+
+// ranks is the set of a tool if the boards rank its keys, else "-".
+func (c *config) ranks(set string) string {
+	if _, only := c.Sets[set]; c.Ranked == set || c.Ranked == "" && only && len(c.Sets) == 1 {
+		return set
+	}
+	return "-"
+}
+
+// toolOptions are those of a set that a person works on: the data is taken as it is stored,
+// since only the game's own release knows its form. A tool reaps nothing.
+func toolOptions() *profile.Options {
+	return &profile.Options{AsStored: true, ReapEvery: -1, JournalEvery: -1}
+}
+
+func (f *fleetFlags) overrides() map[string]any {
+	if f.Store == "" {
+		return nil
+	}
+	return map[string]any{"store": f.Store}
+}
+
+// checkExists refuses a folder that is no store: a mistyped path would show an empty fleet.
+func checkExists(address string) error {
+	folder, ok := strings.CutPrefix(address, "sqlite:")
+	if !ok && strings.Contains(address, ":") {
+		return nil // not a folder
+	}
+	if _, err := os.Stat(folder); err != nil {
+		return fmt.Errorf("--store %s: there is no store: %w", address, err)
+	}
+	return nil
+}

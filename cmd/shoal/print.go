@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/shoalworks/shoal/doc"
+)
+
+// print prints v as one line of JSON, or what text says.
+func (t *setTool) print(v any, text func()) error { return t.printTo(t.out, v, text) }
+
+func (t *setTool) printTo(w io.Writer, v any, text func()) error {
+	if !t.json {
+		text()
+		return nil
+	}
+	line, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	_, err = fmt.Fprintf(w, "%s\n", line)
+	return err
+}
+
+// table prints rows in columns; the first row is the heading.
+func (t *setTool) table(rows [][]string) {
+	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	_ = w.Flush() // what it writes to is a terminal or a pipe: nobody is there to tell
+}
+
+// pretty is JSON that people read.
+func pretty(v doc.Value) string {
+	var out strings.Builder
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(json.RawMessage(v.Encode())); err != nil {
+		return v.String()
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+// short is a value in one line of a table.
+func short(v doc.Value) string {
+	const width = 60
+	s := v.String()
+	if len(s) > width {
+		return strings.ToValidUTF8(s[:width-1], "") + "…"
+	}
+	return s
+}
+
+// when is a time for people: exact, and how long ago by this machine's clock.
+func when(t time.Time) string {
+	if t.IsZero() {
+		return "–"
+	}
+	return t.UTC().Format(time.DateTime) + " (" + humanize.Time(t) + ")"
+}

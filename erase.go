@@ -1,0 +1,69 @@
+package shoal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/shoalworks/shoal/store"
+)
+
+// This file has a person's entries on boards go with their profile (profile.Set.Erase).
+
+// eraseFrom has what the boards hold of a key removed when the profile is erased: those of the
+// seasons that the set plays, and, if it is the ranked set, all that belong to no season.
+func (n *Node) eraseFrom(o Options) {
+	ranked := o.Ranked
+	if ranked == "" && len(o.Sets) == 1 {
+		for name := range o.Sets {
+			ranked = name
+		}
+	}
+	for name, set := range n.sets {
+		mine := func(board string) bool {
+			season, ok := seasonOf(board)
+			if ok {
+				return o.Seasons[season].Set == name
+			}
+			return ranked == name
+		}
+		set.OnErase(func(ctx context.Context, key string) error { return n.unrank(ctx, mine, key) })
+	}
+}
+
+// seasonOf is the season that a board belongs to.
+func seasonOf(board string) (season string, ok bool) {
+	rest, ok := strings.CutPrefix(board, "season/")
+	if !ok {
+		return "", false
+	}
+	season, _, ok = strings.Cut(rest, "/")
+	return season, ok
+}
+
+// unrank removes the entries of a key. Sealed boards are what results were made of: they do not
+// change any more.
+func (n *Node) unrank(ctx context.Context, mine func(board string) bool, key string) error {
+	for after := ""; ; {
+		names, err := n.Store().Boards().List(ctx, "", after, store.MaxPage)
+		if errors.Is(err, store.ErrUnsupported) {
+			return nil // there are no boards
+		}
+		if err != nil {
+			return fmt.Errorf("shoal: erase %s from boards: %w", key, err)
+		}
+		for _, board := range names {
+			after = board
+			if !mine(board) {
+				continue
+			}
+			if _, err := n.boards.Remove(ctx, board, key); err != nil && !errors.Is(err, store.ErrSealed) && !errors.Is(err, store.ErrNoBoard) {
+				return fmt.Errorf("shoal: erase %s from board %s: %w", key, board, err)
+			}
+		}
+		if len(names) < store.MaxPage {
+			return nil
+		}
+	}
+}
