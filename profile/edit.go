@@ -103,7 +103,7 @@ func (s *Set) edit(ctx context.Context, key string, src Source, ops []doc.Op) (E
 		return Edited{}, fmt.Errorf("%w: %w", store.ErrUnknown, err)
 	}
 	defer leave()
-	e := &edit{set: s, key: key, src: src, ops: ops, digest: digest}
+	e := &edit{set: s, key: key, src: src, ops: ops, digest: digest, begun: s.clk.Now()}
 	e.kick = s.edits.listen(src.ID)
 	defer s.edits.forget(src.ID)
 	return e.run(ctx)
@@ -165,6 +165,7 @@ type edit struct {
 	src    Source
 	ops    []doc.Op
 	digest string
+	begun  time.Time
 	kick   chan struct{}
 
 	sent    bool      // it may be in the box, so that a holder may apply it
@@ -200,7 +201,11 @@ func (e *edit) gaveUp(err error) error {
 
 // rest waits for the next look, or for the message that it was dealt with.
 func (e *edit) rest(ctx context.Context) error {
-	t := e.set.clk.NewTimer(e.set.opts.PollEvery)
+	every := e.set.opts.PollEvery
+	if e.set.clk.Now().Sub(e.begun) > eagerFor {
+		every = max(every, firstLazy)
+	}
+	t := e.set.clk.NewTimer(every)
 	defer t.Stop()
 	select {
 	case <-t.C():
