@@ -369,6 +369,38 @@ func TestSavesDoWithoutRowsWhereTheStoreRefusesThem(t *testing.T) {
 	}
 }
 
+// So it is with the claim of a takeover, the reaper's save, an operator's release and a
+// tombstone.
+func TestTakeoversDoWithoutRowsWhereTheStoreRefusesThem(t *testing.T) {
+	for name, do := range map[string]func(t *testing.T, b *server){
+		"load":    func(_ *testing.T, b *server) { b.load("u", nil) },
+		"reaper":  func(_ *testing.T, _ *server) { time.Sleep(2 * time.Minute) },
+		"release": func(t *testing.T, b *server) { _, _ = b.ReleaseHeld(t.Context(), "u", ann) },
+		"erase":   func(t *testing.T, b *server) { _, _ = b.Erase(t.Context(), "u", ann, nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, f *fleet) {
+				f.wrap = func(p store.Parts) store.Parts {
+					p.Durable = narrow{Records: p.Durable, most: 1}
+					return p
+				}
+				a, b, s := journaled(t, f)
+				award(t, s, ann, 1)
+				syncNow(t, s)
+				a.kill()
+				do(t, b)
+				if name == "erase" {
+					if _, err := b.Read(t.Context(), "u"); !errors.Is(err, profile.ErrNoProfile) {
+						t.Errorf("%v", err)
+					}
+				} else if got := f.stored("u"); coins(f.storedData("u")) != 6 || got.Session != nil && got.Session.Node == a.node.ID() {
+					t.Errorf("%v, %+v", f.storedData("u"), got.Session)
+				}
+			})
+		})
+	}
+}
+
 func TestATradeDoesWithoutRowsWhereTheStoreRefusesThem(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		f.wrap = func(p store.Parts) store.Parts {

@@ -183,6 +183,6 @@ func (s *Set) recoveredRow(key string, was, now record, j journal) []store.Write
 		Revision: was.revision + 1, Through: now.revision, Commits: int(now.revision - was.revision), Time: s.node.Now(),
 		Source: Source{Kind: SourceSystem, Note: "recovered from the journal; who made these commits is not known"},
 	}
-	e.setEdits(doc.Diff(was.data, now.data))
+	e = e.withEdits(doc.Diff(was.data, now.data))
 	return []store.Write{s.row(auditKey(s.name, key, e.Revision), encodeAudit([]AuditEntry{e}))}
 }

@@ -60,6 +60,7 @@ func (s *Set) mailHandler(kind string) (mailHandler, bool) {
 
 // postbox is a session's work at its mail: one at a time.
 type postbox struct {
+	open    bool          // the OnLoad functions have returned
 	wanted  bool          // a look into the box is due
 	working bool          // somebody is at it
 	kick    chan struct{} // for whom is at it: look now
@@ -81,7 +82,7 @@ func (s *Session) lookForMail() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := &s.mu.mail
-	if s.errand || s.mu.reason != 0 {
+	if !m.open || s.mu.reason != 0 {
 		return
 	}
 	m.wanted = true
@@ -94,6 +95,14 @@ func (s *Session) lookForMail() {
 	}
 	m.working, m.kick = true, make(chan struct{}, 1)
 	s.set.tasks.start(s.seeToMail)
+}
+
+// openMail has mail dealt with from now on, and looks for what came before.
+func (s *Session) openMail() {
+	s.mu.Lock()
+	s.mu.mail.open = true
+	s.mu.Unlock()
+	s.lookForMail()
 }
 
 // noticed takes a note that says that there is mail. It comes again until it is removed.

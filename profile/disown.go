@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/shoalworks/shoal/clock"
@@ -162,5 +163,11 @@ func (s *Set) setFree(ctx context.Context, c node.Class, z *seizure, r reading, 
 	if err := s.node.Pass(ctx, c, node.KindWrite); err != nil {
 		return false, err
 	}
-	return recovered, s.put(z.key, freed(rec, evidence, s.node.Now()), r.version, s.node.NewVersion(), append(z.beside, z.acts...)...)
+	free, v := freed(rec, evidence, s.node.Now()), s.node.NewVersion()
+	rows := slices.Concat(z.beside, z.acts)
+	err = s.put(z.key, free, r.version, v, rows...)
+	if unstorable(err) && len(rows) > 0 { // what goes beside it is no reason not to
+		err = s.put(z.key, free, r.version, v)
+	}
+	return recovered, err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/shoalworks/shoal/doc"
@@ -58,6 +59,7 @@ func TestEditWhereverTheProfileIs(t *testing.T) {
 				if err != nil || out.Where != where || out.ID != "e1" || out.Repeated {
 					t.Fatalf("%+v, %v", out, err)
 				}
+				synctest.Wait()
 				if st := f.stored("u"); coins(f.storedData("u")) != 15 || st.Revision < out.Revision || st.Epoch != epoch || len(f.box("u")) != 0 {
 					t.Errorf("stored %+v, box %v", st, f.box("u"))
 				}

@@ -125,9 +125,9 @@ func (h *history) makeRoom(most int) {
 func (s *Session) rememberLocked(before doc.Value, c Commit) Commit {
 	o := &s.set.opts
 	if o.History <= 0 {
-		c.Edits = slices.Clone(c.Edits)
-		return c
+		return c.own()
 	}
+	c.Reports = slices.Clone(c.Reports)
 	p := pastOf(before, c)
 	c.Edits = p.commit.Edits
 	s.mu.history.add(p, o.History, o.HistoryBytes)
@@ -143,10 +143,15 @@ func (s *Session) History() []Commit {
 func commitsOf(list []past) []Commit {
 	out := make([]Commit, len(list))
 	for i, p := range list {
-		out[i] = p.commit
-		out[i].Edits = slices.Clone(p.commit.Edits)
+		out[i] = p.commit.own()
 	}
 	return out
+}
+
+// own is a commit whose lists nobody else has.
+func (c Commit) own() Commit {
+	c.Edits, c.Reports = slices.Clone(c.Edits), slices.Clone(c.Reports)
+	return c
 }
 
 func (s *Session) pasts() []past {

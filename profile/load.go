@@ -300,7 +300,11 @@ func (l *load) put(ctx context.Context, from reading, rec record, a arrival) (re
 	v := l.set.node.NewVersion()
 	l.sent[v] = a
 	call, cancel := l.set.afterwards(ctx)
-	err := l.set.commit(call, append(l.set.putTx(l.key, rec, from.version, v), l.beside(a)...))
+	tx, rows := l.set.putTx(l.key, rec, from.version, v), l.beside(a)
+	err := l.set.commit(call, slices.Concat(tx, rows))
+	if unstorable(err) && len(rows) > 0 { // what goes beside it is no reason not to
+		err = l.set.commit(call, tx)
+	}
 	cancel()
 	switch claimStepOf(store.OutcomeOf(err)) {
 	case claimLanded:

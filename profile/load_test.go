@@ -327,8 +327,8 @@ func TestReconcileIsACommit(t *testing.T) {
 		if !s.Data().Equal(want) || s.Revision() != 10 {
 			t.Errorf("revision %d: %v", s.Revision(), s.Data())
 		}
-		if v, rev := s.Stored(); rev != 9 || v.Equal(want) {
-			t.Errorf("stored already: %d %v", rev, v)
+		if v, rev := s.Stored(); rev != 9 || !v.Equal(want) || f.stored("u").Schema != 1 {
+			t.Errorf("stored already, or not shown as a load makes it: %d %v", rev, v)
 		}
 		release(t, s)
 		if r := f.stored("u"); r.Revision != 10 || r.Schema != 2 {

@@ -429,7 +429,7 @@ func (s *Set) carryOnce(ctx context.Context, key string) (told bool) {
 	defer cancel()
 	var said sync.WaitGroup
 	said.Go(func() { s.whisper(ctx, t.node, n) })
-	_, err = s.node.LeaveNote(ctx, t.node, n)
+	_, err = s.leaveNote(ctx, t.node, n)
 	said.Wait()
 	return err == nil
 }

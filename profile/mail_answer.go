@@ -10,7 +10,7 @@ import (
 	"github.com/shoalworks/shoal/store"
 )
 
-// ErrNoMail: no mail with this id waits in the box, and none was dealt with of late.
+// ErrNoMail tells that no mail with this id waits in the box, and none was dealt with of late.
 var ErrNoMail = errors.New("no such mail")
 
 // Answered is what has become of mail.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -90,9 +91,9 @@ func TestEveryCallOfASenderGoesWrongOnce(t *testing.T) {
 func TestEveryCallOfAHolderGoesWrongOnce(t *testing.T) {
 	inTurn(t, 6, aboutMail, func(t *testing.T, f *fleet, strike func(*server)) {
 		a, b, s := journaled(t, f)
-		calls := 0
+		var calls atomic.Int32
 		handle := func(context.Context, *profile.Session, profile.Mail) ([]doc.Op, error) {
-			if calls++; calls == 1 {
+			if calls.Add(1) == 1 {
 				panic("the first time")
 			}
 			return []doc.Op{doc.Increment("/coins", 10)}, nil
@@ -110,7 +111,7 @@ func TestEveryCallOfAHolderGoesWrongOnce(t *testing.T) {
 			time.Sleep(10 * time.Second)
 		}
 		if v, _ := s.Stored(); coins(v) != 115 || len(f.box("u")) != 0 {
-			t.Errorf("%v, %v, %d calls", v, f.box("u"), calls)
+			t.Errorf("%v, %v, %d calls", v, f.box("u"), calls.Load())
 		}
 		b.send("u", coinMail("m1", 10))
 		b.send("u", coinMail("m2", 100))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -77,10 +78,11 @@ func TestMailWaitsForTheNextLoad(t *testing.T) {
 		if err != nil || len(list) != 1 || list[0].ID != sent.ID || list[0].From != "test" || len(list[0].Ops) != 1 || list[0].At.IsZero() {
 			t.Errorf("%+v, %v", list, err)
 		}
-		s = b.load("u", nil)
 		var got profile.Commit
-		s.OnCommit(func(c profile.Commit) { got = c })
+		b.OnLoad(func(_ context.Context, s *profile.Session) { s.OnCommit(func(c profile.Commit) { got = c }) })
+		s = b.load("u", nil)
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if v, _ := s.Stored(); coins(v) != 15 || len(f.box("u")) != 0 {
 			t.Errorf("stored %v, box %v", v, f.box("u"))
 		}
@@ -316,10 +318,10 @@ func TestAHandlerThatFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, f *fleet) {
 				a, b, s := journaled(t, f)
-				calls, good := 0, 4
+				var calls atomic.Int32
 				a.HandleMail("k", func(context.Context, *profile.Session, profile.Mail) ([]doc.Op, error) {
-					if calls++; calls < good {
-						return handler(calls)
+					if n := calls.Add(1); n < 4 {
+						return handler(int(n))
 					}
 					return []doc.Op{doc.Increment("/coins", 10)}, nil
 				})
@@ -330,8 +332,8 @@ func TestAHandlerThatFails(t *testing.T) {
 					t.Errorf("%v, %v", s.Data(), f.box("u"))
 				}
 				time.Sleep(2 * time.Minute)
-				if coins(s.Data()) != 16 || calls != 4 || len(f.box("u")) != 0 {
-					t.Errorf("%v after %d calls, %v", s.Data(), calls, f.box("u"))
+				if coins(s.Data()) != 16 || calls.Load() != 4 || len(f.box("u")) != 0 {
+					t.Errorf("%v after %d calls, %v", s.Data(), calls.Load(), f.box("u"))
 				}
 			})
 		})
@@ -342,21 +344,21 @@ func TestAHandlerThatFails(t *testing.T) {
 func TestMailThatAlwaysFails(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a, _, s := journaled(t, f)
-		calls := 0
+		var calls atomic.Int32
 		a.HandleMail("k", func(context.Context, *profile.Session, profile.Mail) ([]doc.Op, error) {
-			calls++
+			calls.Add(1)
 			return nil, errors.New("never")
 		})
 		a.send("u", profile.Mail{ID: "m1", Kind: "k"})
 		time.Sleep(time.Hour)
-		if calls != profile.MaxMailAttempts {
-			t.Errorf("%d calls", calls)
+		if n := calls.Load(); n != profile.MaxMailAttempts {
+			t.Errorf("%d calls", n)
 		}
 		release(t, s)
 		s = a.load("u", nil)
 		time.Sleep(time.Second / 2)
-		if calls != profile.MaxMailAttempts+1 || !slices.Equal(f.box("u"), []string{"m1"}) {
-			t.Errorf("%d calls, %v", calls, f.box("u"))
+		if n := calls.Load(); n != profile.MaxMailAttempts+1 || !slices.Equal(f.box("u"), []string{"m1"}) {
+			t.Errorf("%d calls, %v", n, f.box("u"))
 		}
 		a.HandleMail("k", func(context.Context, *profile.Session, profile.Mail) ([]doc.Op, error) {
 			return nil, fmt.Errorf("%w: too old", profile.ErrMailRefused)

@@ -191,7 +191,11 @@ func (x *oblivion) bury(ctx context.Context, r reading) error {
 	src.Note = "" // it may be about the person
 	call, cancel := s.afterwards(ctx)
 	defer cancel()
-	err := s.commit(call, append(s.putTx(x.key, grave, r.version, v), s.actRow(x.key, grave, erasedMark, src, "erased")...))
+	tx, rows := s.putTx(x.key, grave, r.version, v), s.actRow(x.key, grave, erasedMark, src, "erased")
+	err := s.commit(call, slices.Concat(tx, rows))
+	if unstorable(err) && len(rows) > 0 { // what goes beside it is no reason not to
+		err = s.commit(call, tx)
+	}
 	if err != nil {
 		return err
 	}

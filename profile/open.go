@@ -69,7 +69,7 @@ func (s *Set) opened(ctx context.Context, l *load, sess *Session) (*Session, err
 	}
 	if !sess.errand {
 		s.run(ctx, "OnLoad", s.hooks.loading(), sess)
-		sess.lookForMail()
+		sess.openMail()
 	}
 	return sess, sess.gone()
 }

@@ -259,6 +259,39 @@ func TestAnEraseHookThatFails(t *testing.T) {
 	})
 }
 
+// A holder that has not learned yet that the profile was taken goes on as if nothing were: it
+// can leave nothing of the person behind.
+func TestARobbedHolderBringsNothingBack(t *testing.T) {
+	for name, journaled := range map[string]bool{"with a journal": true, "without one": false} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, f *fleet) {
+				a, b, s := full(t, f)
+				if !journaled {
+					save(t, s)
+					if err := f.raw.Fast().Commit(t.Context(), store.Tx{{Key: "journal/players/u", Op: store.Delete}})[0]; err != nil {
+						t.Fatal(err)
+					}
+				}
+				a.faults.SetRule(always(func(c faultstore.Call) bool { return c.Op == "scan" || c.Op == "deliver" }, faultstore.Fault{Kind: faultstore.FailBefore}))
+				if out, err := b.Erase(t.Context(), "u", ann, nil); err != nil || !out.Done {
+					t.Fatalf("%+v, %v", out, err)
+				}
+				if s.Reason() != 0 {
+					t.Fatal("it has learned of it")
+				}
+				add(t, s, 1)
+				_ = s.Sync(t.Context())
+				if s.Reason() != profile.Lost {
+					t.Errorf("%v", s.Reason())
+				}
+				a.faults.SetRule(nil)
+				time.Sleep(15 * time.Minute)
+				f.forgotten(t)
+			})
+		})
+	}
+}
+
 // Every write of an Erase goes wrong once, in every way, and its node dies or not: erasing
 // again, on another node, finishes it.
 func TestEveryWriteOfAnEraseGoesWrongOnce(t *testing.T) {

@@ -85,9 +85,7 @@ func (s *Session) deliver() {
 		s.mu.publish.queue = s.mu.publish.queue[1:]
 		s.mu.Unlock()
 		for _, l := range listeners {
-			own := c
-			own.Edits = slices.Clone(c.Edits)
-			s.tell(l, own)
+			s.tell(l, c.own())
 		}
 		s.mu.Lock()
 	}

@@ -69,15 +69,15 @@ func auditable(c Commit) AuditEntry {
 		Revision: c.Revision, Through: c.Revision, Commits: 1, ID: shortened(c.ID), Time: c.Time, Claim: shortened(c.Claim),
 		Source: Source{Kind: SourceKind(shortened(string(c.Source.Kind))), Actor: shortened(c.Source.Actor), Note: shortened(c.Source.Note)},
 	}
-	e.setEdits(c.Edits)
-	return e
+	return e.withEdits(c.Edits)
 }
 
-// setEdits takes in edits that nobody else has, or, when they are too large, their paths.
-func (e *AuditEntry) setEdits(edits []doc.Edit) {
+// withEdits is the entry with edits, which are only read, or, when they are too large, with
+// their paths.
+func (e AuditEntry) withEdits(edits []doc.Edit) AuditEntry {
 	if room := maxAuditEntry - editsSize(edits); room >= 0 {
 		e.Edits = edits
-		return
+		return e
 	}
 	room := maxAuditEntry
 	for i := range edits {
@@ -87,6 +87,7 @@ func (e *AuditEntry) setEdits(edits []doc.Edit) {
 		}
 		e.Paths = append(e.Paths, edits[i].Path)
 	}
+	return e
 }
 
 func editsSize(edits []doc.Edit) (n int) {

@@ -119,7 +119,7 @@ func (s *Session) stored() (doc.Value, uint64) {
 	}
 	live, err := s.set.opts.loaded(rec.data, rec.schema, s.set.pipes.write.Derive)
 	if err != nil { // it has come up before
-		s.set.log.ErrorContext(s.set.life(), "stored data does not come up again", "key", s.key, "err", fmt.Errorf("schema %d: %w", rec.schema, err))
+		s.set.log.Error("stored data does not come up again", "key", s.key, "err", fmt.Errorf("schema %d: %w", rec.schema, err))
 		return rec.data, rec.revision
 	}
 	s.mu.Lock()

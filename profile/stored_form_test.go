@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/profile"
@@ -44,6 +45,39 @@ func TestAsStoredRefusesWhatSaysHowDataLooks(t *testing.T) {
 		_, err := profile.New(n.node, "tool", &profile.Options{AsStored: true, Schema: 2, Validate: func(doc.Value) error { return nil }})
 		if err == nil || !strings.Contains(err.Error(), "Schema, Validate must be unset") {
 			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// A tool cannot bring a version up to the form that the profile has by now: it does not try.
+func TestAToolRestoresNoOlderForm(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		old := f.start("old", &profile.Options{VersionEvery: time.Second})
+		s := old.load("u", nil)
+		for range 2 {
+			add(t, s, 5)
+			save(t, s)
+			time.Sleep(2 * time.Second)
+		}
+		add(t, s, 5)
+		release(t, s)
+		v, err := old.Versions(t.Context(), "u")
+		if err != nil || len(v) == 0 {
+			t.Fatalf("%v, %v", v, err)
+		}
+		game := f.start("game", &profile.Options{Migrations: []profile.Migration{{To: 2, Up: profile.AsItIs}}})
+		release(t, game.load("u", nil))
+		before := f.durable(profileKey("u")).Value
+
+		tool := f.start("tool", &profile.Options{AsStored: true})
+		if _, err := tool.Restore(t.Context(), "u", profile.Source{}, v[0].Revision); !errors.Is(err, profile.ErrMigration) {
+			t.Errorf("%v", err)
+		}
+		if got := f.stored("u"); got.Schema != 2 || got.Session != nil {
+			t.Errorf("stored %+v, was %s", got, before)
+		}
+		if out, err := game.Restore(t.Context(), "u", profile.Source{}, v[0].Revision); err != nil || out.Commit.Revision == 0 {
+			t.Errorf("the game's own release: %+v, %v", out, err)
 		}
 	})
 }

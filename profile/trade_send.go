@@ -88,14 +88,14 @@ func (t *trade) compose() (store.Tx, error) {
 
 // forgoBeside has the parties do without what goes beside their records: it may be that which
 // the store refuses. It tells whether there was anything.
-func (t *trade) forgoBeside(because error) (any bool) {
+func (t *trade) forgoBeside(because error) (had bool) {
 	for _, p := range t.parties {
 		if !p.beside.empty() {
 			p.session.forgoBeside(because)
-			any = true
+			had = true
 		}
 	}
-	return any
+	return had
 }
 
 func (t *trade) snapshot() error {

@@ -380,6 +380,22 @@ func TestImportEveryAnswerLostInTurn(t *testing.T) {
 	}
 }
 
+// The first write lands while the same write is on its way again: it is written, once.
+func TestImportOvertakenByItself(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a := f.start("a", nil)
+		commit := on("commit", "profile/")
+		a.faults.SetRule(faultstore.First(
+			faultstore.Nth(1, commit, faultstore.Fault{Kind: faultstore.Late, After: 5 * time.Second}),
+			faultstore.Nth(1, commit, faultstore.Fault{Delay: 8 * time.Second}),
+		))
+		r := mustImport(t, a, exportOf(t, numbered(1)...), nil)
+		if r.Written != 1 || r.Same != 0 || f.all()["u_0000"] != freeRecord(0, 0, 0) {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
 // An import that is broken off, whatever was written by then, and goes on, or begins again,
 // leaves the same store.
 func TestImportInterrupted(t *testing.T) {
@@ -406,7 +422,10 @@ func TestImportInterrupted(t *testing.T) {
 						if fromLine {
 							o.After = first.Line
 						}
-						mustImport(t, f.start("c", nil), text, o)
+						second := mustImport(t, f.start("c", nil), text, o)
+						if want := 900 - max(0, o.After-1); second.Read != want || second.Line != 901 {
+							t.Errorf("behind line %d: %+v", o.After, second)
+						}
 						if diff := cmp.Diff(g.all(), f.all()); diff != "" {
 							t.Errorf("%v, after %d writes: %s", policy, n, diff)
 						}

@@ -12,7 +12,7 @@ import (
 	"github.com/shoalworks/shoal/store"
 )
 
-// ErrNoVersion: no version of the profile is kept under this revision. See Set.Versions.
+// ErrNoVersion means that no version of the profile is kept under this revision: see Set.Versions.
 var ErrNoVersion = errors.New("no such version")
 
 // Version is an earlier state of a profile, kept when a save replaced it.
@@ -130,6 +130,9 @@ func (s *Session) past(ctx context.Context, revision uint64) (out Restored, to d
 	if err != nil {
 		return out, to, err
 	}
+	if schema := s.form(); s.set.opts.AsStored && v.Schema != schema {
+		return out, to, fmt.Errorf("%w: the version is in form %d, the profile in %d: only the game's own release can bring it up", ErrMigration, v.Schema, schema)
+	}
 	if to, err = s.set.brought(v.Data, v.Schema); err != nil {
 		return out, to, err
 	}
@@ -137,6 +140,13 @@ func (s *Session) past(ctx context.Context, revision uint64) (out Restored, to d
 	v.Data = doc.Value{}
 	out.From = v
 	return out, to, err
+}
+
+// form is the version of the form of the session's data.
+func (s *Session) form() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.schema
 }
 
 // claimedSince are the commits with claims since a version, and whether they are all: the audit

@@ -360,3 +360,33 @@ func TestRestoreSaysWhenTheAuditLogDoesNotReachBack(t *testing.T) {
 		})
 	}
 }
+
+// A set in memory keeps its audit log and its versions there, and touches nobody else's.
+func TestACopyKeepsItsPastToItself(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		live := f.start("a", quickly())
+		s := live.load("u", nil)
+		award(t, s, ann, 1)
+		save(t, s)
+		o := quickly()
+		o.Mode, o.AuditKeep, o.VersionKeep = profile.Copy, 1, 1
+		b := f.start("b", o)
+		own := b.load("u", nil)
+		for range 3 {
+			award(t, own, ann, 1)
+			save(t, own)
+			time.Sleep(2 * time.Minute)
+			release(t, own)
+			own = b.load("u", nil)
+		}
+		if _, err := own.Restore(t.Context(), ann, 3); err != nil || coins(own.Data()) != 3 {
+			t.Errorf("%v, %v", own.Data(), err)
+		}
+		if out, err := b.Erase(t.Context(), "u", ann, nil); err != nil || !out.Done {
+			t.Errorf("%+v, %v", out, err)
+		}
+		if got := audited(t, live.Set, nil); got != "1" || kept(t, live.Set) != "" || coins(f.storedData("u")) != 1 || s.Reason() != 0 {
+			t.Errorf("%q, %q, %v, %v", got, kept(t, live.Set), f.storedData("u"), s.Reason())
+		}
+	})
+}

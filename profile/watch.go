@@ -103,12 +103,11 @@ func (w *Watch) take() (e WatchEvent, ok bool, ready <-chan struct{}, err error)
 		e, m.snapshot = *m.snapshot, nil
 		return e, true, nil, nil
 	case len(m.backlog) > 0:
-		c := m.backlog[0]
+		c := m.backlog[0].own()
 		m.backlog[0] = Commit{}
 		if m.backlog = m.backlog[1:]; len(m.backlog) == 0 {
 			m.backlog = nil
 		}
-		c.Edits = slices.Clone(c.Edits)
 		return WatchEvent{Revision: c.Revision, Commit: &c}, true, nil, nil
 	case m.end != nil:
 		return WatchEvent{}, false, nil, m.end

@@ -17,6 +17,7 @@ import (
 	"github.com/shoalworks/shoal"
 	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/clock"
+	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/server"
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/memstore"
@@ -47,6 +48,7 @@ func TestAPIPage(t *testing.T) {
 	c := shifted{clock.System(), time.Until(pageDay)}
 	d := startDaemon(t, setup{
 		engine: memstore.New(&memstore.Options{Clock: c}), clock: c, epoch: pageDay.Truncate(24 * time.Hour), name: "node",
+		set:    profile.Options{VersionEvery: time.Nanosecond},
 		wire:   func(o *shoal.Options) { delete(o.Sets, "guilds") },
 		boards: map[string]board.Config{"Kills": {}, "BestTime": {Order: store.Ascending, Decimals: 3}},
 	})
@@ -119,6 +121,11 @@ func direct(t *testing.T, d *daemon, what string) {
 	switch what {
 	case "flush":
 		d.flush()
+	case "mail arrives":
+		for applied := false; !applied; {
+			list := d.call("MailService/List", `{"set":"players","key":"u_42"}`)
+			applied = list.status == http.StatusOK && !strings.Contains(list.body, `"ops"`)
+		}
 	case "season ends":
 		d.engine.StepClock(memstore.Durable, 46*24*time.Hour)
 		for d.reef.Current().K == 0 { // the node reads the store's clock at its next beat
@@ -184,6 +191,7 @@ func shellWords(tb testing.TB, command string) []string {
 // What differs from run to run, in the form that the page shows.
 var (
 	aTime     = regexp.MustCompile(`"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z)"`)
+	aSize     = regexp.MustCompile(`"bytes":\d+`)
 	aDuration = regexp.MustCompile(`"(waited|age)":"[^"]*"|"(remaining)":"\d+\.\d+s"`)
 )
 
@@ -199,6 +207,7 @@ func steady(d *daemon, body string) string {
 		}
 		return text
 	})
+	body = aSize.ReplaceAllString(body, `"bytes":312`)
 	sample := map[string]string{"waited": "0.004s", "age": "0.412s", "remaining": "3844800s"}
 	return aDuration.ReplaceAllStringFunc(body, func(text string) string {
 		name, _, _ := strings.Cut(strings.TrimPrefix(text, `"`), `"`)

@@ -10,7 +10,9 @@
 // is for Prometheus.
 //
 // The files: server.go (life), pipeline.go (what every request passes), access.go (who may
-// call), limits.go, profile.go, board.go, season.go and node.go (one a service), reasons.go
+// call), limits.go, profile*.go, mail.go, board.go, season.go and node.go (one a service; of
+// profiles profile.go has what a player's session needs, profile_claims.go receipts and trades,
+// profile_history.go and profile_care.go what operators need), source.go, reasons.go
 // and errors.go (the table from errors to the wire), metrics*.go (the page for Prometheus: a
 // scrape reads what the node's parts count from memory, and makes no call to a store).
 //
@@ -24,7 +26,8 @@
 //   - Callers cannot make series of metrics: labels are sets, boards (at most 200), seasons,
 //     paths, and words of closed lists; never keys of players.
 //   - Sizes, times and concurrency are bounded by [Limits]; what does not fit is refused at
-//     once with a clear answer.
+//     once with a clear answer. A watch lasts as long as its session, and a reader who does
+//     not take a step in time is cut off.
 //   - A panic ends one call. Errors that are not meant for callers stay in the log.
 //   - Without an API key the daemon listens on loopback only, and does not answer to web
 //     pages of other origins.

@@ -80,6 +80,7 @@ func profileClasses() []class {
 		{profile.ErrReceiptTaken, receiptTaken},
 		{profile.ErrNoReceipt, noReceipt},
 		{profile.ErrNoMail, noMail},
+		{profile.ErrNoVersion, noVersion},
 	}
 }
 

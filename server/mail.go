@@ -160,7 +160,7 @@ func (v mailService) List(ctx context.Context, req *shoalv1.MailListRequest) (*s
 
 // unreadable counts the mails that a list tells of beside the others.
 func unreadable(err error) int {
-	if many, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // the joined error itself
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		return len(many.Unwrap())
 	}
 	return 0

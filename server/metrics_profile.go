@@ -116,6 +116,8 @@ func journalRows() []row[setNumbers] {
 
 func careRows() []row[setNumbers] {
 	return []row[setNumbers]{
+		counter("shoal_profile_sessions_released_elsewhere_total", "Sessions of other nodes that an operator has ended from here.", func(s setNumbers) uint64 { return s.ReleasedHeld }),
+		counter("shoal_profile_erased_total", "Profiles that were erased here.", func(s setNumbers) uint64 { return s.Erased }),
 		counter("shoal_profile_freed_total", "Records that named a token without a session and were freed.", func(s setNumbers) uint64 { return s.Freed }),
 		counter("shoal_profile_quarantined_total", "Stored values that were no profile, or no journal that fits, and were copied to quarantine.", func(s setNumbers) uint64 { return s.Quarantine }),
 		counter("shoal_profile_panics_total", "Panics of the game's own functions: hooks, listeners, validators, guards, reactions, derived fields, migrations and handlers of mail.", func(s setNumbers) uint64 { return s.Panics }),

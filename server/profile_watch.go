@@ -30,7 +30,7 @@ func (p profileService) Watch(ctx context.Context, req *shoalv1.ProfileWatchRequ
 	if err != nil {
 		return err
 	}
-	w, err := sess.Watch(buffer) //nolint:contextcheck // it waits for nothing
+	w, err := sess.Watch(buffer)
 	if err != nil {
 		return err
 	}

@@ -48,6 +48,7 @@ const (
 	receiptTaken    reason = "receipt_taken"
 	noReceipt       reason = "no_receipt"
 	noMail          reason = "no_mail"
+	noVersion       reason = "no_version"
 	unknownEvent    reason = "unknown_event"
 	noSeason        reason = "no_season"
 	noResult        reason = "no_result"
@@ -113,6 +114,7 @@ func rulings() []ruling {
 		{receiptTaken, connect.CodeAlreadyExists, 0, notDone, "another profile has the receipt: find out whose it is"},
 		{noReceipt, connect.CodeNotFound, 0, notDone, "nothing was granted for it, or not yet"},
 		{noMail, connect.CodeNotFound, 0, notDone, "no such mail waits; List shows what does"},
+		{noVersion, connect.CodeNotFound, 0, notDone, "Versions lists what is kept"},
 		{alreadyOpen, connect.CodeAlreadyExists, 0, notDone, "go on with Get and Transact, or Release it first"},
 		{notOpen, connect.CodeFailedPrecondition, 0, notDone, "Load it first; Get says who has it open"},
 		{held, connect.CodeAborted, 0, notDone, "another node has it open; try again later"},

@@ -26,6 +26,7 @@ var unreachable = []string{
 	"store.ErrConflict",      // the pillars resolve it
 	"profile.ErrMigration",   // listed for the day when sets have migrations
 	"profile.ErrFull",        // Players, which is for games in Go
+	"profile.ErrOtherSet",    // exports
 	"profile.ErrMailRefused", // what a handler of mail answers, never a call
 	"profile.ErrWatchClosed", // only the daemon closes its watches
 	"board.ErrDefined",       // Define

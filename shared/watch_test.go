@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -213,17 +214,17 @@ func TestIdleReadsNothing(t *testing.T) {
 		synctest.Wait() // it listens
 		w.Close()
 		synctest.Wait()
-		reads := 0
+		var reads atomic.Int64
 		a.faults.SetRule(func(c faultstore.Call) faultstore.Fault {
 			if about("g")(c) || c.Op == "deliver" && c.Keys[0] == "shared/guilds" {
-				reads++
+				reads.Add(1)
 			}
 			return faultstore.Fault{}
 		})
 		f.start("b", nil).add("g", "")
 		time.Sleep(time.Hour)
-		if reads != 0 {
-			t.Errorf("%d reads", reads)
+		if n := reads.Load(); n != 0 {
+			t.Errorf("%d reads", n)
 		}
 	})
 }
@@ -297,10 +298,10 @@ func TestCloseCutsShort(t *testing.T) {
 func TestManyChangesMakeFewMessages(t *testing.T) {
 	bubble(t, func(t *testing.T, f *fleet) {
 		a := f.start("a", nil)
-		messages := 0
+		var messages atomic.Int64
 		a.faults.SetRule(func(c faultstore.Call) faultstore.Fault {
 			if c.Op == "publish" && c.Keys[0] == "shared/guilds" {
-				messages++
+				messages.Add(1)
 				return faultstore.Fault{Delay: time.Second}
 			}
 			return faultstore.Fault{}
@@ -309,8 +310,8 @@ func TestManyChangesMakeFewMessages(t *testing.T) {
 			a.add(fmt.Sprint("g", n), "")
 		}
 		time.Sleep(10 * time.Second)
-		if messages < 1 || messages > 4 {
-			t.Errorf("%d messages about 500 changes", messages)
+		if n := messages.Load(); n < 1 || n > 4 {
+			t.Errorf("%d messages about 500 changes", n)
 		}
 	})
 }

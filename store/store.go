@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 )
 
 // Parts are the drivers a [Store] is made of. One engine may play several parts.
@@ -18,6 +19,7 @@ type Parts struct {
 // each behind the same checks (limits, well-formed keys, one write per key).
 type Store struct {
 	durable, fast Records
+	one           bool // they are the same
 	boards        Boards
 	bus           Bus
 	closers       []func(context.Context) error
@@ -34,13 +36,19 @@ func New(p Parts) (*Store, error) {
 		bus:     checkedBus{p.Bus},
 		closers: []func(context.Context) error{p.Bus.Close, p.Boards.Close},
 	}
-	s.fast = s.durable
-	if p.Fast != nil && p.Fast != p.Durable {
+	s.fast, s.one = s.durable, p.Fast == nil || sameDriver(p.Fast, p.Durable)
+	if !s.one {
 		s.fast = checkedRecords{p.Fast}
 		s.closers = append(s.closers, p.Fast.Close)
 	}
 	s.closers = append(s.closers, p.Durable.Close)
 	return s, nil
+}
+
+// sameDriver tells that two parts are played by one driver. One whose type cannot be compared
+// (a decorator that is a struct of functions) is never taken for the other.
+func sameDriver(a, b Records) bool {
+	return reflect.TypeOf(a).Comparable() && reflect.TypeOf(b).Comparable() && a == b
 }
 
 // Durable is where profiles and results live.
@@ -50,7 +58,7 @@ func (s *Store) Durable() Records { return s.durable }
 func (s *Store) Fast() Records { return s.fast }
 
 // OneRecords tells that Durable and Fast are the same, so that one Tx can span both.
-func (s *Store) OneRecords() bool { return s.fast == s.durable }
+func (s *Store) OneRecords() bool { return s.one }
 
 // Boards is where leaderboards live.
 func (s *Store) Boards() Boards { return s.boards }
@@ -67,7 +75,7 @@ func (s *Store) Through(records func(Records) Records, boards func(Boards) Board
 		}
 		return checkedRecords{records(r)}
 	}
-	out := &Store{durable: unchecked(s.durable), bus: s.bus}
+	out := &Store{durable: unchecked(s.durable), one: s.one, bus: s.bus}
 	out.fast = out.durable
 	if !s.OneRecords() {
 		out.fast = unchecked(s.fast)

@@ -316,3 +316,20 @@ func FuzzPrefix(f *testing.F) {
 		}
 	})
 }
+
+// funcRecords is a decorator whose type cannot be compared.
+type funcRecords struct {
+	store.Records
+	before func()
+}
+
+// Two parts played by drivers of a type that cannot be compared are two drivers.
+func TestDriversThatCannotBeComparedAreApart(t *testing.T) {
+	inner := &spy{}
+	st, err := store.New(store.Parts{
+		Durable: funcRecords{spyRecords{inner}, func() {}}, Fast: funcRecords{spyRecords{inner}, func() {}}, Boards: spyBoards{inner}, Bus: spyBus{inner},
+	})
+	if err != nil || st.OneRecords() {
+		t.Errorf("%v; taken for one: %v", err, st.OneRecords())
+	}
+}

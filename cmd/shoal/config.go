@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -18,7 +19,6 @@ import (
 
 	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/doc"
-	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/season"
 	"github.com/shoalworks/shoal/store"
 )
@@ -42,22 +42,8 @@ type config struct {
 	Ranked  string                  `json:"ranked"`
 	Boards  map[string]boardConfig  `json:"boards"`
 	Seasons map[string]seasonConfig `json:"seasons"`
-}
 
-// setConfig is a set of profiles.
-type setConfig struct {
-	Template doc.Value `json:"template"`
-	Schema   int       `json:"schema"`
-	Oldest   int       `json:"oldestSchema"`
-	Policy   string    `json:"policy"`
-	Autosave span      `json:"autosave"`
-
-	JournalEvery        span `json:"journalEvery"`
-	JournalBytes        int  `json:"journalBytes"`
-	WriteBytesPerMinute int  `json:"writeBytesPerMinute"`
-	ReapEvery           span `json:"reapEvery"`
-
-	HardBytes int `json:"hardBytes"`
+	folder string // of the file, for the paths in it
 }
 
 // boardConfig is a leaderboard.
@@ -151,6 +137,7 @@ func readConfig(path string, env []string, flags map[string]any) (config, error)
 	if err := jsonv2.Unmarshal(raw, &c, jsonv2.RejectUnknownMembers(true)); err != nil {
 		return config{}, explain(path, err)
 	}
+	c.folder = filepath.Dir(path)
 	c.applyDefaults()
 	return c, nil
 }
@@ -211,48 +198,6 @@ func (c *config) applyDefaults() {
 			c.Seasons = map[string]seasonConfig{"reef": {Set: "players", Rules: season.Reef()}}
 		}
 	}
-}
-
-// setOptions are the options of every set, or everything that is wrong with them.
-func (c *config) setOptions() (map[string]*profile.Options, error) {
-	out := make(map[string]*profile.Options, len(c.Sets))
-	var errs []error
-	for name, s := range c.Sets {
-		policy, ok := word(s.Policy, profile.Steal, profile.Wait, profile.Fail)
-		if !ok {
-			errs = append(errs, fmt.Errorf("sets.%s.policy: steal, wait or fail expected, got %q", name, s.Policy))
-		}
-		migrations, err := s.migrations()
-		if err != nil {
-			errs = append(errs, fmt.Errorf("sets.%s.oldestSchema: %w", name, err))
-		}
-		out[name] = &profile.Options{
-			Template: s.Template, Schema: s.Schema, Migrations: migrations, Policy: policy,
-			Autosave: time.Duration(s.Autosave), HardBytes: s.HardBytes,
-			JournalEvery: time.Duration(s.JournalEvery), JournalBytes: s.JournalBytes,
-			WriteBytesPerMinute: s.WriteBytesPerMinute, ReapEvery: time.Duration(s.ReapEvery),
-		}
-	}
-	return out, errors.Join(errs...)
-}
-
-// maxOlder is how many versions before the newest a daemon takes.
-const maxOlder = 1000
-
-// migrations take the data of older forms as it is, from the oldest one on: a daemon has no
-// code of the game's. The template adds what is missing.
-func (s setConfig) migrations() (out []profile.Migration, err error) {
-	newest := max(s.Schema, 1)
-	switch {
-	case s.Oldest == 0:
-		return nil, nil
-	case s.Oldest < 0, s.Oldest > newest, newest-s.Oldest > maxOlder:
-		return nil, fmt.Errorf("%d to schema (%d) expected, got %d", max(1, newest-maxOlder), newest, s.Oldest)
-	}
-	for to := s.Oldest + 1; to <= newest; to++ {
-		out = append(out, profile.Migration{To: to, Note: "as it is"})
-	}
-	return out, nil
 }
 
 // boardConfigs are the boards, or everything that is wrong with them.

@@ -34,9 +34,8 @@ type setFlags struct {
 // setTool is what a command on a set works with.
 type setTool struct {
 	*output
-	set   *profile.Set
-	json  bool
-	actor string
+	set  *profile.Set
+	json bool
 }
 
 // onSet opens the store, becomes a node, and runs do with the set. Everything ends in order.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -132,9 +133,7 @@ type listCommand struct {
 }
 
 // errEnough ends a scan that has shown as much as was asked for.
-type errEnough struct{}
-
-func (errEnough) Error() string { return "enough" }
+var errEnough = errors.New("enough")
 
 // Run scans the set.
 func (c *listCommand) Run(ctx context.Context, o *output) error {
@@ -146,7 +145,7 @@ func (c *listCommand) Run(ctx context.Context, o *output) error {
 				return nil
 			}
 			if n++; c.Limit > 0 && n > c.Limit {
-				return errEnough{}
+				return errEnough
 			}
 			if t.json {
 				return t.print(seen(v), nil)
@@ -154,7 +153,7 @@ func (c *listCommand) Run(ctx context.Context, o *output) error {
 			rows = append(rows, []string{v.Key, fmt.Sprint(v.Revision), when(v.Updated), humanize.IBytes(uint64(max(0, v.Bytes))), holderOf(v)})
 			return nil
 		})
-		if _, enough := err.(errEnough); enough { //nolint:errorlint // Scan hands it back as it is
+		if errors.Is(err, errEnough) {
 			err = nil
 			fmt.Fprintf(t.err, "the first %d are shown; --limit 0 shows all\n", c.Limit)
 		}

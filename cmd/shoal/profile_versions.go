@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -103,6 +104,9 @@ func (c *restoreCommand) Run(ctx context.Context, o *output) error {
 			return err
 		}
 		done, err := t.set.Restore(ctx, c.Key, c.source(), c.Revision)
+		if errors.Is(err, profile.ErrInUse) {
+			return fmt.Errorf("%w: a restore replaces everything, so it waits until the player has left; shoal profile release ends their session", err)
+		}
 		if err != nil {
 			return err
 		}

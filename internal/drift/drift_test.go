@@ -98,3 +98,17 @@ func documents(t *testing.T) []string {
 	}
 	return out
 }
+
+// The guide to what is around a profile shows a program that runs.
+func TestTheGuideShowsTheMarket(t *testing.T) {
+	program := read(t, "examples/market/main.go")
+	if !strings.Contains(read(t, "docs/profiles.md"), "```go\n"+program+"```") {
+		t.Error("the program in docs/profiles.md is not examples/market/main.go")
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "run", "../../examples/market").Output()
+	for _, want := range []string{"granted, repeated: true coins: 100", `ann: {"bag":{"cod":1},"coins":90} bob: {"bag":{"cod":2},"coins":10}`, `guild: {"gold":7}`, "undo of ticket-9"} {
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v: %q is not in\n%s", err, want, out)
+		}
+	}
+}

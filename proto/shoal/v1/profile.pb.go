@@ -2875,6 +2875,785 @@ func (x *ProfileWatchResponse) GetEnded() string {
 	return ""
 }
 
+type ProfileVersionsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Set           string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	Key           string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileVersionsRequest) Reset() {
+	*x = ProfileVersionsRequest{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileVersionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileVersionsRequest) ProtoMessage() {}
+
+func (x *ProfileVersionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileVersionsRequest.ProtoReflect.Descriptor instead.
+func (*ProfileVersionsRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *ProfileVersionsRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ProfileVersionsRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+type ProfileVersionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Versions, oldest first, without their documents.
+	Versions      []*ProfileVersion `protobuf:"bytes,1,rep,name=versions,proto3" json:"versions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileVersionsResponse) Reset() {
+	*x = ProfileVersionsResponse{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileVersionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileVersionsResponse) ProtoMessage() {}
+
+func (x *ProfileVersionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileVersionsResponse.ProtoReflect.Descriptor instead.
+func (*ProfileVersionsResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *ProfileVersionsResponse) GetVersions() []*ProfileVersion {
+	if x != nil {
+		return x.Versions
+	}
+	return nil
+}
+
+type ProfileVersionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Set   string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Revision names the version. Needed.
+	Revision      *uint64 `protobuf:"varint,3,opt,name=revision,proto3,oneof" json:"revision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileVersionRequest) Reset() {
+	*x = ProfileVersionRequest{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileVersionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileVersionRequest) ProtoMessage() {}
+
+func (x *ProfileVersionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileVersionRequest.ProtoReflect.Descriptor instead.
+func (*ProfileVersionRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *ProfileVersionRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ProfileVersionRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ProfileVersionRequest) GetRevision() uint64 {
+	if x != nil && x.Revision != nil {
+		return *x.Revision
+	}
+	return 0
+}
+
+type ProfileVersionResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Version       *ProfileVersion        `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileVersionResponse) Reset() {
+	*x = ProfileVersionResponse{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileVersionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileVersionResponse) ProtoMessage() {}
+
+func (x *ProfileVersionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileVersionResponse.ProtoReflect.Descriptor instead.
+func (*ProfileVersionResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *ProfileVersionResponse) GetVersion() *ProfileVersion {
+	if x != nil {
+		return x.Version
+	}
+	return nil
+}
+
+// ProfileVersion is an earlier state of a profile.
+type ProfileVersion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Revision of the profile then; it names the version.
+	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Schema is the version of the form of its document.
+	Schema int32 `protobuf:"varint,2,opt,name=schema,proto3" json:"schema,omitempty"`
+	// Time when it was stored.
+	Time *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=time,proto3" json:"time,omitempty"`
+	// Bytes is its size in the store.
+	Bytes uint64 `protobuf:"varint,4,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// Data is the document as it was stored then; absent in a list.
+	Data          *string `protobuf:"bytes,5,opt,name=data,proto3,oneof" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileVersion) Reset() {
+	*x = ProfileVersion{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileVersion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileVersion) ProtoMessage() {}
+
+func (x *ProfileVersion) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileVersion.ProtoReflect.Descriptor instead.
+func (*ProfileVersion) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *ProfileVersion) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *ProfileVersion) GetSchema() int32 {
+	if x != nil {
+		return x.Schema
+	}
+	return 0
+}
+
+func (x *ProfileVersion) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *ProfileVersion) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *ProfileVersion) GetData() string {
+	if x != nil && x.Data != nil {
+		return *x.Data
+	}
+	return ""
+}
+
+type ProfileRestoreRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Set   string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Revision names the version. Needed.
+	Revision *uint64 `protobuf:"varint,3,opt,name=revision,proto3,oneof" json:"revision,omitempty"`
+	// Note, actor, id and kind as of Transact. Default of note: "restore of revision <n>"; of
+	// kind: "operator". The id alone decides whether the request is known.
+	Note          string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	Actor         string `protobuf:"bytes,5,opt,name=actor,proto3" json:"actor,omitempty"`
+	Id            string `protobuf:"bytes,6,opt,name=id,proto3" json:"id,omitempty"`
+	Kind          string `protobuf:"bytes,7,opt,name=kind,proto3" json:"kind,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileRestoreRequest) Reset() {
+	*x = ProfileRestoreRequest{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileRestoreRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileRestoreRequest) ProtoMessage() {}
+
+func (x *ProfileRestoreRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileRestoreRequest.ProtoReflect.Descriptor instead.
+func (*ProfileRestoreRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *ProfileRestoreRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ProfileRestoreRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ProfileRestoreRequest) GetRevision() uint64 {
+	if x != nil && x.Revision != nil {
+		return *x.Revision
+	}
+	return 0
+}
+
+func (x *ProfileRestoreRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *ProfileRestoreRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *ProfileRestoreRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ProfileRestoreRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+type ProfileRestoreResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Revision is the profile's, with the new commit in it.
+	Revision uint64 `protobuf:"varint,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Commit is the id of the new commit.
+	Commit string `protobuf:"bytes,2,opt,name=commit,proto3" json:"commit,omitempty"`
+	// Repeated says that the id was known: nothing was applied now.
+	Repeated bool `protobuf:"varint,3,opt,name=repeated,proto3" json:"repeated,omitempty"`
+	// Kept is the revision of the state before, which is a version from now on; absent for a
+	// repeated request.
+	Kept *uint64 `protobuf:"varint,4,opt,name=kept,proto3,oneof" json:"kept,omitempty"`
+	// Claimed are the commits since the version that came with a receipt, a mail or a trade,
+	// oldest first. Their effect is gone; what they came with stays.
+	Claimed []*ProfileAuditEntry `protobuf:"bytes,5,rep,name=claimed,proto3" json:"claimed,omitempty"`
+	// Complete says that the audit log reaches back to the version, so that claimed are all.
+	Complete      bool `protobuf:"varint,6,opt,name=complete,proto3" json:"complete,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileRestoreResponse) Reset() {
+	*x = ProfileRestoreResponse{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileRestoreResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileRestoreResponse) ProtoMessage() {}
+
+func (x *ProfileRestoreResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileRestoreResponse.ProtoReflect.Descriptor instead.
+func (*ProfileRestoreResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *ProfileRestoreResponse) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *ProfileRestoreResponse) GetCommit() string {
+	if x != nil {
+		return x.Commit
+	}
+	return ""
+}
+
+func (x *ProfileRestoreResponse) GetRepeated() bool {
+	if x != nil {
+		return x.Repeated
+	}
+	return false
+}
+
+func (x *ProfileRestoreResponse) GetKept() uint64 {
+	if x != nil && x.Kept != nil {
+		return *x.Kept
+	}
+	return 0
+}
+
+func (x *ProfileRestoreResponse) GetClaimed() []*ProfileAuditEntry {
+	if x != nil {
+		return x.Claimed
+	}
+	return nil
+}
+
+func (x *ProfileRestoreResponse) GetComplete() bool {
+	if x != nil {
+		return x.Complete
+	}
+	return false
+}
+
+type ProfileEraseRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Set   string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Confirm repeats the key. Needed: nothing brings the data back.
+	Confirm string `protobuf:"bytes,3,opt,name=confirm,proto3" json:"confirm,omitempty"`
+	// Actor is who erases, for the audit log: the one thing about it that is kept.
+	Actor string `protobuf:"bytes,4,opt,name=actor,proto3" json:"actor,omitempty"`
+	// Kind as of Transact. Default: "operator".
+	Kind          string `protobuf:"bytes,5,opt,name=kind,proto3" json:"kind,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileEraseRequest) Reset() {
+	*x = ProfileEraseRequest{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileEraseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileEraseRequest) ProtoMessage() {}
+
+func (x *ProfileEraseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileEraseRequest.ProtoReflect.Descriptor instead.
+func (*ProfileEraseRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *ProfileEraseRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ProfileEraseRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ProfileEraseRequest) GetConfirm() string {
+	if x != nil {
+		return x.Confirm
+	}
+	return ""
+}
+
+func (x *ProfileEraseRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *ProfileEraseRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+type ProfileEraseResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Found says that there was a profile. What lies around one is removed in any case.
+	Found bool `protobuf:"varint,1,opt,name=found,proto3" json:"found,omitempty"`
+	// Mail, versions, audit and quarantine are how many records of each were removed by this
+	// call.
+	Mail          uint64 `protobuf:"varint,2,opt,name=mail,proto3" json:"mail,omitempty"`
+	Versions      uint64 `protobuf:"varint,3,opt,name=versions,proto3" json:"versions,omitempty"`
+	Audit         uint64 `protobuf:"varint,4,opt,name=audit,proto3" json:"audit,omitempty"`
+	Quarantine    uint64 `protobuf:"varint,5,opt,name=quarantine,proto3" json:"quarantine,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileEraseResponse) Reset() {
+	*x = ProfileEraseResponse{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileEraseResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileEraseResponse) ProtoMessage() {}
+
+func (x *ProfileEraseResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileEraseResponse.ProtoReflect.Descriptor instead.
+func (*ProfileEraseResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *ProfileEraseResponse) GetFound() bool {
+	if x != nil {
+		return x.Found
+	}
+	return false
+}
+
+func (x *ProfileEraseResponse) GetMail() uint64 {
+	if x != nil {
+		return x.Mail
+	}
+	return 0
+}
+
+func (x *ProfileEraseResponse) GetVersions() uint64 {
+	if x != nil {
+		return x.Versions
+	}
+	return 0
+}
+
+func (x *ProfileEraseResponse) GetAudit() uint64 {
+	if x != nil {
+		return x.Audit
+	}
+	return 0
+}
+
+func (x *ProfileEraseResponse) GetQuarantine() uint64 {
+	if x != nil {
+		return x.Quarantine
+	}
+	return 0
+}
+
+type ProfileReleaseHeldRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Set   string                 `protobuf:"bytes,1,opt,name=set,proto3" json:"set,omitempty"`
+	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Confirm repeats the key. Needed: a living session loses what it has not stored.
+	Confirm string `protobuf:"bytes,3,opt,name=confirm,proto3" json:"confirm,omitempty"`
+	// Note, actor and kind are for the audit log. Default of kind: "operator".
+	Note          string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	Actor         string `protobuf:"bytes,5,opt,name=actor,proto3" json:"actor,omitempty"`
+	Kind          string `protobuf:"bytes,6,opt,name=kind,proto3" json:"kind,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileReleaseHeldRequest) Reset() {
+	*x = ProfileReleaseHeldRequest{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileReleaseHeldRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileReleaseHeldRequest) ProtoMessage() {}
+
+func (x *ProfileReleaseHeldRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileReleaseHeldRequest.ProtoReflect.Descriptor instead.
+func (*ProfileReleaseHeldRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *ProfileReleaseHeldRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *ProfileReleaseHeldRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *ProfileReleaseHeldRequest) GetConfirm() string {
+	if x != nil {
+		return x.Confirm
+	}
+	return ""
+}
+
+func (x *ProfileReleaseHeldRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *ProfileReleaseHeldRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *ProfileReleaseHeldRequest) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+type ProfileReleaseHeldResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Holder is the id of the node whose session was ended; absent when nobody had the profile
+	// open.
+	Holder *string `protobuf:"bytes,1,opt,name=holder,proto3,oneof" json:"holder,omitempty"`
+	// Epoch of the session that was ended.
+	Epoch uint64 `protobuf:"varint,2,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// Recovered says that changes which only the session's journal had are in the profile now.
+	Recovered     bool `protobuf:"varint,3,opt,name=recovered,proto3" json:"recovered,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ProfileReleaseHeldResponse) Reset() {
+	*x = ProfileReleaseHeldResponse{}
+	mi := &file_shoal_v1_profile_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProfileReleaseHeldResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProfileReleaseHeldResponse) ProtoMessage() {}
+
+func (x *ProfileReleaseHeldResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_profile_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ProfileReleaseHeldResponse.ProtoReflect.Descriptor instead.
+func (*ProfileReleaseHeldResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_profile_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *ProfileReleaseHeldResponse) GetHolder() string {
+	if x != nil && x.Holder != nil {
+		return *x.Holder
+	}
+	return ""
+}
+
+func (x *ProfileReleaseHeldResponse) GetEpoch() uint64 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *ProfileReleaseHeldResponse) GetRecovered() bool {
+	if x != nil {
+		return x.Recovered
+	}
+	return false
+}
+
 var File_shoal_v1_profile_proto protoreflect.FileDescriptor
 
 const file_shoal_v1_profile_proto_rawDesc = "" +
@@ -3111,7 +3890,69 @@ const file_shoal_v1_profile_proto_rawDesc = "" +
 	"\x06commit\x18\x04 \x01(\v2\x17.shoal.v1.ProfileCommitR\x06commit\x12\x19\n" +
 	"\x05ended\x18\x05 \x01(\tH\x01R\x05ended\x88\x01\x01B\a\n" +
 	"\x05_dataB\b\n" +
-	"\x06_ended2\xcc\t\n" +
+	"\x06_ended\"<\n" +
+	"\x16ProfileVersionsRequest\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\"O\n" +
+	"\x17ProfileVersionsResponse\x124\n" +
+	"\bversions\x18\x01 \x03(\v2\x18.shoal.v1.ProfileVersionR\bversions\"i\n" +
+	"\x15ProfileVersionRequest\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x1f\n" +
+	"\brevision\x18\x03 \x01(\x04H\x00R\brevision\x88\x01\x01B\v\n" +
+	"\t_revision\"L\n" +
+	"\x16ProfileVersionResponse\x122\n" +
+	"\aversion\x18\x01 \x01(\v2\x18.shoal.v1.ProfileVersionR\aversion\"\xb2\x01\n" +
+	"\x0eProfileVersion\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x16\n" +
+	"\x06schema\x18\x02 \x01(\x05R\x06schema\x12.\n" +
+	"\x04time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x14\n" +
+	"\x05bytes\x18\x04 \x01(\x04R\x05bytes\x12\x1d\n" +
+	"\x04data\x18\x05 \x01(\tB\x04\xf0\xd4\x18\x01H\x00R\x04data\x88\x01\x01B\a\n" +
+	"\x05_data\"\xb7\x01\n" +
+	"\x15ProfileRestoreRequest\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x1f\n" +
+	"\brevision\x18\x03 \x01(\x04H\x00R\brevision\x88\x01\x01\x12\x12\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\x12\x14\n" +
+	"\x05actor\x18\x05 \x01(\tR\x05actor\x12\x0e\n" +
+	"\x02id\x18\x06 \x01(\tR\x02id\x12\x12\n" +
+	"\x04kind\x18\a \x01(\tR\x04kindB\v\n" +
+	"\t_revision\"\xdd\x01\n" +
+	"\x16ProfileRestoreResponse\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\x04R\brevision\x12\x16\n" +
+	"\x06commit\x18\x02 \x01(\tR\x06commit\x12\x1a\n" +
+	"\brepeated\x18\x03 \x01(\bR\brepeated\x12\x17\n" +
+	"\x04kept\x18\x04 \x01(\x04H\x00R\x04kept\x88\x01\x01\x125\n" +
+	"\aclaimed\x18\x05 \x03(\v2\x1b.shoal.v1.ProfileAuditEntryR\aclaimed\x12\x1a\n" +
+	"\bcomplete\x18\x06 \x01(\bR\bcompleteB\a\n" +
+	"\x05_kept\"}\n" +
+	"\x13ProfileEraseRequest\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x18\n" +
+	"\aconfirm\x18\x03 \x01(\tR\aconfirm\x12\x14\n" +
+	"\x05actor\x18\x04 \x01(\tR\x05actor\x12\x12\n" +
+	"\x04kind\x18\x05 \x01(\tR\x04kind\"\x92\x01\n" +
+	"\x14ProfileEraseResponse\x12\x14\n" +
+	"\x05found\x18\x01 \x01(\bR\x05found\x12\x12\n" +
+	"\x04mail\x18\x02 \x01(\x04R\x04mail\x12\x1a\n" +
+	"\bversions\x18\x03 \x01(\x04R\bversions\x12\x14\n" +
+	"\x05audit\x18\x04 \x01(\x04R\x05audit\x12\x1e\n" +
+	"\n" +
+	"quarantine\x18\x05 \x01(\x04R\n" +
+	"quarantine\"\x97\x01\n" +
+	"\x19ProfileReleaseHeldRequest\x12\x10\n" +
+	"\x03set\x18\x01 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x18\n" +
+	"\aconfirm\x18\x03 \x01(\tR\aconfirm\x12\x12\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\x12\x14\n" +
+	"\x05actor\x18\x05 \x01(\tR\x05actor\x12\x12\n" +
+	"\x04kind\x18\x06 \x01(\tR\x04kind\"x\n" +
+	"\x1aProfileReleaseHeldResponse\x12\x1b\n" +
+	"\x06holder\x18\x01 \x01(\tH\x00R\x06holder\x88\x01\x01\x12\x14\n" +
+	"\x05epoch\x18\x02 \x01(\x04R\x05epoch\x12\x1c\n" +
+	"\trecovered\x18\x03 \x01(\bR\trecoveredB\t\n" +
+	"\a_holder2\xea\f\n" +
 	"\x0eProfileService\x12C\n" +
 	"\x04Load\x12\x1c.shoal.v1.ProfileLoadRequest\x1a\x1d.shoal.v1.ProfileLoadResponse\x12E\n" +
 	"\x03Get\x12\x1b.shoal.v1.ProfileGetRequest\x1a\x1c.shoal.v1.ProfileGetResponse\"\x03\x90\x02\x01\x12O\n" +
@@ -3127,7 +3968,12 @@ const file_shoal_v1_profile_proto_rawDesc = "" +
 	"\aHistory\x12\x1f.shoal.v1.ProfileHistoryRequest\x1a .shoal.v1.ProfileHistoryResponse\"\x03\x90\x02\x01\x12C\n" +
 	"\x04Undo\x12\x1c.shoal.v1.ProfileUndoRequest\x1a\x1d.shoal.v1.ProfileUndoResponse\x12O\n" +
 	"\bRollback\x12 .shoal.v1.ProfileRollbackRequest\x1a!.shoal.v1.ProfileRollbackResponse\x12K\n" +
-	"\x05Audit\x12\x1d.shoal.v1.ProfileAuditRequest\x1a\x1e.shoal.v1.ProfileAuditResponse\"\x03\x90\x02\x01\x12H\n" +
+	"\x05Audit\x12\x1d.shoal.v1.ProfileAuditRequest\x1a\x1e.shoal.v1.ProfileAuditResponse\"\x03\x90\x02\x01\x12T\n" +
+	"\bVersions\x12 .shoal.v1.ProfileVersionsRequest\x1a!.shoal.v1.ProfileVersionsResponse\"\x03\x90\x02\x01\x12Q\n" +
+	"\aVersion\x12\x1f.shoal.v1.ProfileVersionRequest\x1a .shoal.v1.ProfileVersionResponse\"\x03\x90\x02\x01\x12L\n" +
+	"\aRestore\x12\x1f.shoal.v1.ProfileRestoreRequest\x1a .shoal.v1.ProfileRestoreResponse\x12K\n" +
+	"\x05Erase\x12\x1d.shoal.v1.ProfileEraseRequest\x1a\x1e.shoal.v1.ProfileEraseResponse\"\x03\x90\x02\x02\x12X\n" +
+	"\vReleaseHeld\x12#.shoal.v1.ProfileReleaseHeldRequest\x1a$.shoal.v1.ProfileReleaseHeldResponse\x12H\n" +
 	"\x05Watch\x12\x1d.shoal.v1.ProfileWatchRequest\x1a\x1e.shoal.v1.ProfileWatchResponse0\x01B4Z2github.com/shoalworks/shoal/proto/shoal/v1;shoalv1b\x06proto3"
 
 var (
@@ -3142,106 +3988,131 @@ func file_shoal_v1_profile_proto_rawDescGZIP() []byte {
 	return file_shoal_v1_profile_proto_rawDescData
 }
 
-var file_shoal_v1_profile_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_shoal_v1_profile_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_shoal_v1_profile_proto_goTypes = []any{
-	(*Profile)(nil),                 // 0: shoal.v1.Profile
-	(*ProfileLoadRequest)(nil),      // 1: shoal.v1.ProfileLoadRequest
-	(*ProfileLoadResponse)(nil),     // 2: shoal.v1.ProfileLoadResponse
-	(*ProfileGetRequest)(nil),       // 3: shoal.v1.ProfileGetRequest
-	(*ProfileGetResponse)(nil),      // 4: shoal.v1.ProfileGetResponse
-	(*ProfileTransactRequest)(nil),  // 5: shoal.v1.ProfileTransactRequest
-	(*ProfileTransactResponse)(nil), // 6: shoal.v1.ProfileTransactResponse
-	(*ProfileSaveRequest)(nil),      // 7: shoal.v1.ProfileSaveRequest
-	(*ProfileSaveResponse)(nil),     // 8: shoal.v1.ProfileSaveResponse
-	(*ProfileSyncRequest)(nil),      // 9: shoal.v1.ProfileSyncRequest
-	(*ProfileSyncResponse)(nil),     // 10: shoal.v1.ProfileSyncResponse
-	(*ProfileReleaseRequest)(nil),   // 11: shoal.v1.ProfileReleaseRequest
-	(*ProfileReleaseResponse)(nil),  // 12: shoal.v1.ProfileReleaseResponse
-	(*ProfileCommit)(nil),           // 13: shoal.v1.ProfileCommit
-	(*ProfileComplaint)(nil),        // 14: shoal.v1.ProfileComplaint
-	(*ProfileDryRunRequest)(nil),    // 15: shoal.v1.ProfileDryRunRequest
-	(*ProfileDryRunResponse)(nil),   // 16: shoal.v1.ProfileDryRunResponse
-	(*ProfileGrantRequest)(nil),     // 17: shoal.v1.ProfileGrantRequest
-	(*ProfileGrantResponse)(nil),    // 18: shoal.v1.ProfileGrantResponse
-	(*ProfileReceiptRequest)(nil),   // 19: shoal.v1.ProfileReceiptRequest
-	(*ProfileReceiptResponse)(nil),  // 20: shoal.v1.ProfileReceiptResponse
-	(*ProfileTradeRequest)(nil),     // 21: shoal.v1.ProfileTradeRequest
-	(*ProfileTradeParty)(nil),       // 22: shoal.v1.ProfileTradeParty
-	(*ProfileTradeResponse)(nil),    // 23: shoal.v1.ProfileTradeResponse
-	(*ProfileTraded)(nil),           // 24: shoal.v1.ProfileTraded
-	(*ProfileEditRequest)(nil),      // 25: shoal.v1.ProfileEditRequest
-	(*ProfileEditResponse)(nil),     // 26: shoal.v1.ProfileEditResponse
-	(*ProfileHistoryRequest)(nil),   // 27: shoal.v1.ProfileHistoryRequest
-	(*ProfileHistoryResponse)(nil),  // 28: shoal.v1.ProfileHistoryResponse
-	(*ProfileUndoRequest)(nil),      // 29: shoal.v1.ProfileUndoRequest
-	(*ProfileUndoResponse)(nil),     // 30: shoal.v1.ProfileUndoResponse
-	(*ProfileRollbackRequest)(nil),  // 31: shoal.v1.ProfileRollbackRequest
-	(*ProfileRollbackResponse)(nil), // 32: shoal.v1.ProfileRollbackResponse
-	(*ProfileAuditRequest)(nil),     // 33: shoal.v1.ProfileAuditRequest
-	(*ProfileAuditResponse)(nil),    // 34: shoal.v1.ProfileAuditResponse
-	(*ProfileAuditEntry)(nil),       // 35: shoal.v1.ProfileAuditEntry
-	(*ProfileWatchRequest)(nil),     // 36: shoal.v1.ProfileWatchRequest
-	(*ProfileWatchResponse)(nil),    // 37: shoal.v1.ProfileWatchResponse
-	(*timestamppb.Timestamp)(nil),   // 38: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),     // 39: google.protobuf.Duration
+	(*Profile)(nil),                    // 0: shoal.v1.Profile
+	(*ProfileLoadRequest)(nil),         // 1: shoal.v1.ProfileLoadRequest
+	(*ProfileLoadResponse)(nil),        // 2: shoal.v1.ProfileLoadResponse
+	(*ProfileGetRequest)(nil),          // 3: shoal.v1.ProfileGetRequest
+	(*ProfileGetResponse)(nil),         // 4: shoal.v1.ProfileGetResponse
+	(*ProfileTransactRequest)(nil),     // 5: shoal.v1.ProfileTransactRequest
+	(*ProfileTransactResponse)(nil),    // 6: shoal.v1.ProfileTransactResponse
+	(*ProfileSaveRequest)(nil),         // 7: shoal.v1.ProfileSaveRequest
+	(*ProfileSaveResponse)(nil),        // 8: shoal.v1.ProfileSaveResponse
+	(*ProfileSyncRequest)(nil),         // 9: shoal.v1.ProfileSyncRequest
+	(*ProfileSyncResponse)(nil),        // 10: shoal.v1.ProfileSyncResponse
+	(*ProfileReleaseRequest)(nil),      // 11: shoal.v1.ProfileReleaseRequest
+	(*ProfileReleaseResponse)(nil),     // 12: shoal.v1.ProfileReleaseResponse
+	(*ProfileCommit)(nil),              // 13: shoal.v1.ProfileCommit
+	(*ProfileComplaint)(nil),           // 14: shoal.v1.ProfileComplaint
+	(*ProfileDryRunRequest)(nil),       // 15: shoal.v1.ProfileDryRunRequest
+	(*ProfileDryRunResponse)(nil),      // 16: shoal.v1.ProfileDryRunResponse
+	(*ProfileGrantRequest)(nil),        // 17: shoal.v1.ProfileGrantRequest
+	(*ProfileGrantResponse)(nil),       // 18: shoal.v1.ProfileGrantResponse
+	(*ProfileReceiptRequest)(nil),      // 19: shoal.v1.ProfileReceiptRequest
+	(*ProfileReceiptResponse)(nil),     // 20: shoal.v1.ProfileReceiptResponse
+	(*ProfileTradeRequest)(nil),        // 21: shoal.v1.ProfileTradeRequest
+	(*ProfileTradeParty)(nil),          // 22: shoal.v1.ProfileTradeParty
+	(*ProfileTradeResponse)(nil),       // 23: shoal.v1.ProfileTradeResponse
+	(*ProfileTraded)(nil),              // 24: shoal.v1.ProfileTraded
+	(*ProfileEditRequest)(nil),         // 25: shoal.v1.ProfileEditRequest
+	(*ProfileEditResponse)(nil),        // 26: shoal.v1.ProfileEditResponse
+	(*ProfileHistoryRequest)(nil),      // 27: shoal.v1.ProfileHistoryRequest
+	(*ProfileHistoryResponse)(nil),     // 28: shoal.v1.ProfileHistoryResponse
+	(*ProfileUndoRequest)(nil),         // 29: shoal.v1.ProfileUndoRequest
+	(*ProfileUndoResponse)(nil),        // 30: shoal.v1.ProfileUndoResponse
+	(*ProfileRollbackRequest)(nil),     // 31: shoal.v1.ProfileRollbackRequest
+	(*ProfileRollbackResponse)(nil),    // 32: shoal.v1.ProfileRollbackResponse
+	(*ProfileAuditRequest)(nil),        // 33: shoal.v1.ProfileAuditRequest
+	(*ProfileAuditResponse)(nil),       // 34: shoal.v1.ProfileAuditResponse
+	(*ProfileAuditEntry)(nil),          // 35: shoal.v1.ProfileAuditEntry
+	(*ProfileWatchRequest)(nil),        // 36: shoal.v1.ProfileWatchRequest
+	(*ProfileWatchResponse)(nil),       // 37: shoal.v1.ProfileWatchResponse
+	(*ProfileVersionsRequest)(nil),     // 38: shoal.v1.ProfileVersionsRequest
+	(*ProfileVersionsResponse)(nil),    // 39: shoal.v1.ProfileVersionsResponse
+	(*ProfileVersionRequest)(nil),      // 40: shoal.v1.ProfileVersionRequest
+	(*ProfileVersionResponse)(nil),     // 41: shoal.v1.ProfileVersionResponse
+	(*ProfileVersion)(nil),             // 42: shoal.v1.ProfileVersion
+	(*ProfileRestoreRequest)(nil),      // 43: shoal.v1.ProfileRestoreRequest
+	(*ProfileRestoreResponse)(nil),     // 44: shoal.v1.ProfileRestoreResponse
+	(*ProfileEraseRequest)(nil),        // 45: shoal.v1.ProfileEraseRequest
+	(*ProfileEraseResponse)(nil),       // 46: shoal.v1.ProfileEraseResponse
+	(*ProfileReleaseHeldRequest)(nil),  // 47: shoal.v1.ProfileReleaseHeldRequest
+	(*ProfileReleaseHeldResponse)(nil), // 48: shoal.v1.ProfileReleaseHeldResponse
+	(*timestamppb.Timestamp)(nil),      // 49: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),        // 50: google.protobuf.Duration
 }
 var file_shoal_v1_profile_proto_depIdxs = []int32{
-	38, // 0: shoal.v1.Profile.created:type_name -> google.protobuf.Timestamp
-	39, // 1: shoal.v1.ProfileLoadRequest.wait:type_name -> google.protobuf.Duration
-	39, // 2: shoal.v1.ProfileLoadRequest.steal_after:type_name -> google.protobuf.Duration
+	49, // 0: shoal.v1.Profile.created:type_name -> google.protobuf.Timestamp
+	50, // 1: shoal.v1.ProfileLoadRequest.wait:type_name -> google.protobuf.Duration
+	50, // 2: shoal.v1.ProfileLoadRequest.steal_after:type_name -> google.protobuf.Duration
 	0,  // 3: shoal.v1.ProfileLoadResponse.profile:type_name -> shoal.v1.Profile
-	39, // 4: shoal.v1.ProfileLoadResponse.waited:type_name -> google.protobuf.Duration
+	50, // 4: shoal.v1.ProfileLoadResponse.waited:type_name -> google.protobuf.Duration
 	0,  // 5: shoal.v1.ProfileGetResponse.profile:type_name -> shoal.v1.Profile
-	38, // 6: shoal.v1.ProfileTransactResponse.time:type_name -> google.protobuf.Timestamp
-	38, // 7: shoal.v1.ProfileCommit.time:type_name -> google.protobuf.Timestamp
+	49, // 6: shoal.v1.ProfileTransactResponse.time:type_name -> google.protobuf.Timestamp
+	49, // 7: shoal.v1.ProfileCommit.time:type_name -> google.protobuf.Timestamp
 	14, // 8: shoal.v1.ProfileDryRunResponse.complaints:type_name -> shoal.v1.ProfileComplaint
 	14, // 9: shoal.v1.ProfileDryRunResponse.reports:type_name -> shoal.v1.ProfileComplaint
-	38, // 10: shoal.v1.ProfileGrantResponse.time:type_name -> google.protobuf.Timestamp
-	38, // 11: shoal.v1.ProfileReceiptResponse.time:type_name -> google.protobuf.Timestamp
+	49, // 10: shoal.v1.ProfileGrantResponse.time:type_name -> google.protobuf.Timestamp
+	49, // 11: shoal.v1.ProfileReceiptResponse.time:type_name -> google.protobuf.Timestamp
 	22, // 12: shoal.v1.ProfileTradeRequest.parties:type_name -> shoal.v1.ProfileTradeParty
 	24, // 13: shoal.v1.ProfileTradeResponse.parties:type_name -> shoal.v1.ProfileTraded
 	13, // 14: shoal.v1.ProfileHistoryResponse.commits:type_name -> shoal.v1.ProfileCommit
 	13, // 15: shoal.v1.ProfileRollbackResponse.taken_back:type_name -> shoal.v1.ProfileCommit
 	35, // 16: shoal.v1.ProfileAuditResponse.entries:type_name -> shoal.v1.ProfileAuditEntry
-	38, // 17: shoal.v1.ProfileAuditEntry.time:type_name -> google.protobuf.Timestamp
+	49, // 17: shoal.v1.ProfileAuditEntry.time:type_name -> google.protobuf.Timestamp
 	13, // 18: shoal.v1.ProfileWatchResponse.commit:type_name -> shoal.v1.ProfileCommit
-	1,  // 19: shoal.v1.ProfileService.Load:input_type -> shoal.v1.ProfileLoadRequest
-	3,  // 20: shoal.v1.ProfileService.Get:input_type -> shoal.v1.ProfileGetRequest
-	5,  // 21: shoal.v1.ProfileService.Transact:input_type -> shoal.v1.ProfileTransactRequest
-	7,  // 22: shoal.v1.ProfileService.Save:input_type -> shoal.v1.ProfileSaveRequest
-	9,  // 23: shoal.v1.ProfileService.Sync:input_type -> shoal.v1.ProfileSyncRequest
-	11, // 24: shoal.v1.ProfileService.Release:input_type -> shoal.v1.ProfileReleaseRequest
-	15, // 25: shoal.v1.ProfileService.DryRun:input_type -> shoal.v1.ProfileDryRunRequest
-	17, // 26: shoal.v1.ProfileService.Grant:input_type -> shoal.v1.ProfileGrantRequest
-	19, // 27: shoal.v1.ProfileService.Receipt:input_type -> shoal.v1.ProfileReceiptRequest
-	21, // 28: shoal.v1.ProfileService.Trade:input_type -> shoal.v1.ProfileTradeRequest
-	25, // 29: shoal.v1.ProfileService.Edit:input_type -> shoal.v1.ProfileEditRequest
-	27, // 30: shoal.v1.ProfileService.History:input_type -> shoal.v1.ProfileHistoryRequest
-	29, // 31: shoal.v1.ProfileService.Undo:input_type -> shoal.v1.ProfileUndoRequest
-	31, // 32: shoal.v1.ProfileService.Rollback:input_type -> shoal.v1.ProfileRollbackRequest
-	33, // 33: shoal.v1.ProfileService.Audit:input_type -> shoal.v1.ProfileAuditRequest
-	36, // 34: shoal.v1.ProfileService.Watch:input_type -> shoal.v1.ProfileWatchRequest
-	2,  // 35: shoal.v1.ProfileService.Load:output_type -> shoal.v1.ProfileLoadResponse
-	4,  // 36: shoal.v1.ProfileService.Get:output_type -> shoal.v1.ProfileGetResponse
-	6,  // 37: shoal.v1.ProfileService.Transact:output_type -> shoal.v1.ProfileTransactResponse
-	8,  // 38: shoal.v1.ProfileService.Save:output_type -> shoal.v1.ProfileSaveResponse
-	10, // 39: shoal.v1.ProfileService.Sync:output_type -> shoal.v1.ProfileSyncResponse
-	12, // 40: shoal.v1.ProfileService.Release:output_type -> shoal.v1.ProfileReleaseResponse
-	16, // 41: shoal.v1.ProfileService.DryRun:output_type -> shoal.v1.ProfileDryRunResponse
-	18, // 42: shoal.v1.ProfileService.Grant:output_type -> shoal.v1.ProfileGrantResponse
-	20, // 43: shoal.v1.ProfileService.Receipt:output_type -> shoal.v1.ProfileReceiptResponse
-	23, // 44: shoal.v1.ProfileService.Trade:output_type -> shoal.v1.ProfileTradeResponse
-	26, // 45: shoal.v1.ProfileService.Edit:output_type -> shoal.v1.ProfileEditResponse
-	28, // 46: shoal.v1.ProfileService.History:output_type -> shoal.v1.ProfileHistoryResponse
-	30, // 47: shoal.v1.ProfileService.Undo:output_type -> shoal.v1.ProfileUndoResponse
-	32, // 48: shoal.v1.ProfileService.Rollback:output_type -> shoal.v1.ProfileRollbackResponse
-	34, // 49: shoal.v1.ProfileService.Audit:output_type -> shoal.v1.ProfileAuditResponse
-	37, // 50: shoal.v1.ProfileService.Watch:output_type -> shoal.v1.ProfileWatchResponse
-	35, // [35:51] is the sub-list for method output_type
-	19, // [19:35] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	42, // 19: shoal.v1.ProfileVersionsResponse.versions:type_name -> shoal.v1.ProfileVersion
+	42, // 20: shoal.v1.ProfileVersionResponse.version:type_name -> shoal.v1.ProfileVersion
+	49, // 21: shoal.v1.ProfileVersion.time:type_name -> google.protobuf.Timestamp
+	35, // 22: shoal.v1.ProfileRestoreResponse.claimed:type_name -> shoal.v1.ProfileAuditEntry
+	1,  // 23: shoal.v1.ProfileService.Load:input_type -> shoal.v1.ProfileLoadRequest
+	3,  // 24: shoal.v1.ProfileService.Get:input_type -> shoal.v1.ProfileGetRequest
+	5,  // 25: shoal.v1.ProfileService.Transact:input_type -> shoal.v1.ProfileTransactRequest
+	7,  // 26: shoal.v1.ProfileService.Save:input_type -> shoal.v1.ProfileSaveRequest
+	9,  // 27: shoal.v1.ProfileService.Sync:input_type -> shoal.v1.ProfileSyncRequest
+	11, // 28: shoal.v1.ProfileService.Release:input_type -> shoal.v1.ProfileReleaseRequest
+	15, // 29: shoal.v1.ProfileService.DryRun:input_type -> shoal.v1.ProfileDryRunRequest
+	17, // 30: shoal.v1.ProfileService.Grant:input_type -> shoal.v1.ProfileGrantRequest
+	19, // 31: shoal.v1.ProfileService.Receipt:input_type -> shoal.v1.ProfileReceiptRequest
+	21, // 32: shoal.v1.ProfileService.Trade:input_type -> shoal.v1.ProfileTradeRequest
+	25, // 33: shoal.v1.ProfileService.Edit:input_type -> shoal.v1.ProfileEditRequest
+	27, // 34: shoal.v1.ProfileService.History:input_type -> shoal.v1.ProfileHistoryRequest
+	29, // 35: shoal.v1.ProfileService.Undo:input_type -> shoal.v1.ProfileUndoRequest
+	31, // 36: shoal.v1.ProfileService.Rollback:input_type -> shoal.v1.ProfileRollbackRequest
+	33, // 37: shoal.v1.ProfileService.Audit:input_type -> shoal.v1.ProfileAuditRequest
+	38, // 38: shoal.v1.ProfileService.Versions:input_type -> shoal.v1.ProfileVersionsRequest
+	40, // 39: shoal.v1.ProfileService.Version:input_type -> shoal.v1.ProfileVersionRequest
+	43, // 40: shoal.v1.ProfileService.Restore:input_type -> shoal.v1.ProfileRestoreRequest
+	45, // 41: shoal.v1.ProfileService.Erase:input_type -> shoal.v1.ProfileEraseRequest
+	47, // 42: shoal.v1.ProfileService.ReleaseHeld:input_type -> shoal.v1.ProfileReleaseHeldRequest
+	36, // 43: shoal.v1.ProfileService.Watch:input_type -> shoal.v1.ProfileWatchRequest
+	2,  // 44: shoal.v1.ProfileService.Load:output_type -> shoal.v1.ProfileLoadResponse
+	4,  // 45: shoal.v1.ProfileService.Get:output_type -> shoal.v1.ProfileGetResponse
+	6,  // 46: shoal.v1.ProfileService.Transact:output_type -> shoal.v1.ProfileTransactResponse
+	8,  // 47: shoal.v1.ProfileService.Save:output_type -> shoal.v1.ProfileSaveResponse
+	10, // 48: shoal.v1.ProfileService.Sync:output_type -> shoal.v1.ProfileSyncResponse
+	12, // 49: shoal.v1.ProfileService.Release:output_type -> shoal.v1.ProfileReleaseResponse
+	16, // 50: shoal.v1.ProfileService.DryRun:output_type -> shoal.v1.ProfileDryRunResponse
+	18, // 51: shoal.v1.ProfileService.Grant:output_type -> shoal.v1.ProfileGrantResponse
+	20, // 52: shoal.v1.ProfileService.Receipt:output_type -> shoal.v1.ProfileReceiptResponse
+	23, // 53: shoal.v1.ProfileService.Trade:output_type -> shoal.v1.ProfileTradeResponse
+	26, // 54: shoal.v1.ProfileService.Edit:output_type -> shoal.v1.ProfileEditResponse
+	28, // 55: shoal.v1.ProfileService.History:output_type -> shoal.v1.ProfileHistoryResponse
+	30, // 56: shoal.v1.ProfileService.Undo:output_type -> shoal.v1.ProfileUndoResponse
+	32, // 57: shoal.v1.ProfileService.Rollback:output_type -> shoal.v1.ProfileRollbackResponse
+	34, // 58: shoal.v1.ProfileService.Audit:output_type -> shoal.v1.ProfileAuditResponse
+	39, // 59: shoal.v1.ProfileService.Versions:output_type -> shoal.v1.ProfileVersionsResponse
+	41, // 60: shoal.v1.ProfileService.Version:output_type -> shoal.v1.ProfileVersionResponse
+	44, // 61: shoal.v1.ProfileService.Restore:output_type -> shoal.v1.ProfileRestoreResponse
+	46, // 62: shoal.v1.ProfileService.Erase:output_type -> shoal.v1.ProfileEraseResponse
+	48, // 63: shoal.v1.ProfileService.ReleaseHeld:output_type -> shoal.v1.ProfileReleaseHeldResponse
+	37, // 64: shoal.v1.ProfileService.Watch:output_type -> shoal.v1.ProfileWatchResponse
+	44, // [44:65] is the sub-list for method output_type
+	23, // [23:44] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_shoal_v1_profile_proto_init() }
@@ -3265,13 +4136,18 @@ func file_shoal_v1_profile_proto_init() {
 	file_shoal_v1_profile_proto_msgTypes[35].OneofWrappers = []any{}
 	file_shoal_v1_profile_proto_msgTypes[36].OneofWrappers = []any{}
 	file_shoal_v1_profile_proto_msgTypes[37].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[40].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[42].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[43].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[44].OneofWrappers = []any{}
+	file_shoal_v1_profile_proto_msgTypes[48].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_shoal_v1_profile_proto_rawDesc), len(file_shoal_v1_profile_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   38,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

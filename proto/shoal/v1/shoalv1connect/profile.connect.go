@@ -54,6 +54,16 @@ const (
 	ProfileServiceRollbackProcedure = "/shoal.v1.ProfileService/Rollback"
 	// ProfileServiceAuditProcedure is the procedure name of the ProfileService's Audit RPC.
 	ProfileServiceAuditProcedure = "/shoal.v1.ProfileService/Audit"
+	// ProfileServiceVersionsProcedure is the procedure name of the ProfileService's Versions RPC.
+	ProfileServiceVersionsProcedure = "/shoal.v1.ProfileService/Versions"
+	// ProfileServiceVersionProcedure is the procedure name of the ProfileService's Version RPC.
+	ProfileServiceVersionProcedure = "/shoal.v1.ProfileService/Version"
+	// ProfileServiceRestoreProcedure is the procedure name of the ProfileService's Restore RPC.
+	ProfileServiceRestoreProcedure = "/shoal.v1.ProfileService/Restore"
+	// ProfileServiceEraseProcedure is the procedure name of the ProfileService's Erase RPC.
+	ProfileServiceEraseProcedure = "/shoal.v1.ProfileService/Erase"
+	// ProfileServiceReleaseHeldProcedure is the procedure name of the ProfileService's ReleaseHeld RPC.
+	ProfileServiceReleaseHeldProcedure = "/shoal.v1.ProfileService/ReleaseHeld"
 	// ProfileServiceWatchProcedure is the procedure name of the ProfileService's Watch RPC.
 	ProfileServiceWatchProcedure = "/shoal.v1.ProfileService/Watch"
 )
@@ -172,6 +182,44 @@ var (
 			IdempotencyLevel: connect.IdempotencyNoSideEffects,
 		}
 	})
+	profileServiceVersionsSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_profile_proto.Services().ByName("ProfileService").Methods().ByName("Versions"),
+			Procedure:        ProfileServiceVersionsProcedure,
+			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
+	profileServiceVersionSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_profile_proto.Services().ByName("ProfileService").Methods().ByName("Version"),
+			Procedure:        ProfileServiceVersionProcedure,
+			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
+	profileServiceRestoreSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType: connect.StreamTypeUnary,
+			Schema:     v1.File_shoal_v1_profile_proto.Services().ByName("ProfileService").Methods().ByName("Restore"),
+			Procedure:  ProfileServiceRestoreProcedure,
+		}
+	})
+	profileServiceEraseSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_profile_proto.Services().ByName("ProfileService").Methods().ByName("Erase"),
+			Procedure:        ProfileServiceEraseProcedure,
+			IdempotencyLevel: connect.IdempotencyIdempotent,
+		}
+	})
+	profileServiceReleaseHeldSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType: connect.StreamTypeUnary,
+			Schema:     v1.File_shoal_v1_profile_proto.Services().ByName("ProfileService").Methods().ByName("ReleaseHeld"),
+			Procedure:  ProfileServiceReleaseHeldProcedure,
+		}
+	})
 	profileServiceWatchSpec = sync.OnceValue(func() connect.Spec {
 		return connect.Spec{
 			StreamType: connect.StreamTypeServer,
@@ -226,6 +274,24 @@ type ProfileServiceClient interface {
 	// Audit reads the audit log of a profile, open or not: who changed what. It shows what is
 	// stored; the commits of an open session come with its next save.
 	Audit(context.Context, *v1.ProfileAuditRequest) (*v1.ProfileAuditResponse, error)
+	// Versions lists the earlier states that are kept of a profile, oldest first, without their
+	// documents.
+	Versions(context.Context, *v1.ProfileVersionsRequest) (*v1.ProfileVersionsResponse, error)
+	// Version reads one of them.
+	Version(context.Context, *v1.ProfileVersionRequest) (*v1.ProfileVersionResponse, error)
+	// Restore brings a profile that is open here, or nowhere, back to a version, by a commit like
+	// any other. The state before becomes a version in the same write. When it answers, that is
+	// stored.
+	Restore(context.Context, *v1.ProfileRestoreRequest) (*v1.ProfileRestoreResponse, error)
+	// Erase removes a person's data: the document, its mail, versions and audit log, its entries
+	// on boards, copies in quarantine. A session, here or elsewhere, ends. What stays: that there
+	// was a profile, receipts, which name nobody, and one row of the audit log. When it fails on
+	// the way, call it again, as often as it takes.
+	Erase(context.Context, *v1.ProfileEraseRequest) (*v1.ProfileEraseResponse, error)
+	// ReleaseHeld ends the session of another node, as if that node were dead, and frees the
+	// profile: for an operator who knows that it is. What the session has neither saved nor
+	// journaled is lost.
+	ReleaseHeld(context.Context, *v1.ProfileReleaseHeldRequest) (*v1.ProfileReleaseHeldResponse, error)
 	// Watch follows a profile that is open here: first the whole document, then every commit in
 	// order, and at last why the session has ended. A reader that is too slow gets a new
 	// document in the place of the commits that it missed; it never holds up the game. What is
@@ -304,6 +370,24 @@ type ProfileServiceHandler interface {
 	// Audit reads the audit log of a profile, open or not: who changed what. It shows what is
 	// stored; the commits of an open session come with its next save.
 	Audit(context.Context, *v1.ProfileAuditRequest) (*v1.ProfileAuditResponse, error)
+	// Versions lists the earlier states that are kept of a profile, oldest first, without their
+	// documents.
+	Versions(context.Context, *v1.ProfileVersionsRequest) (*v1.ProfileVersionsResponse, error)
+	// Version reads one of them.
+	Version(context.Context, *v1.ProfileVersionRequest) (*v1.ProfileVersionResponse, error)
+	// Restore brings a profile that is open here, or nowhere, back to a version, by a commit like
+	// any other. The state before becomes a version in the same write. When it answers, that is
+	// stored.
+	Restore(context.Context, *v1.ProfileRestoreRequest) (*v1.ProfileRestoreResponse, error)
+	// Erase removes a person's data: the document, its mail, versions and audit log, its entries
+	// on boards, copies in quarantine. A session, here or elsewhere, ends. What stays: that there
+	// was a profile, receipts, which name nobody, and one row of the audit log. When it fails on
+	// the way, call it again, as often as it takes.
+	Erase(context.Context, *v1.ProfileEraseRequest) (*v1.ProfileEraseResponse, error)
+	// ReleaseHeld ends the session of another node, as if that node were dead, and frees the
+	// profile: for an operator who knows that it is. What the session has neither saved nor
+	// journaled is lost.
+	ReleaseHeld(context.Context, *v1.ProfileReleaseHeldRequest) (*v1.ProfileReleaseHeldResponse, error)
 	// Watch follows a profile that is open here: first the whole document, then every commit in
 	// order, and at last why the session has ended. A reader that is too slow gets a new
 	// document in the place of the commits that it missed; it never holds up the game. What is
@@ -331,6 +415,11 @@ func RegisterProfileServiceHandler(server *connect.Server, svc ProfileServiceHan
 		connect.Method{Spec: profileServiceUndoSpec(), Handler: adapter.undo},
 		connect.Method{Spec: profileServiceRollbackSpec(), Handler: adapter.rollback},
 		connect.Method{Spec: profileServiceAuditSpec(), Handler: adapter.audit},
+		connect.Method{Spec: profileServiceVersionsSpec(), Handler: adapter.versions},
+		connect.Method{Spec: profileServiceVersionSpec(), Handler: adapter.version},
+		connect.Method{Spec: profileServiceRestoreSpec(), Handler: adapter.restore},
+		connect.Method{Spec: profileServiceEraseSpec(), Handler: adapter.erase},
+		connect.Method{Spec: profileServiceReleaseHeldSpec(), Handler: adapter.releaseHeld},
 		connect.Method{Spec: profileServiceWatchSpec(), Handler: adapter.watch},
 	)
 }
@@ -411,6 +500,26 @@ func (UnimplementedProfileServiceHandler) Rollback(context.Context, *v1.ProfileR
 
 func (UnimplementedProfileServiceHandler) Audit(context.Context, *v1.ProfileAuditRequest) (*v1.ProfileAuditResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.Audit is not implemented")
+}
+
+func (UnimplementedProfileServiceHandler) Versions(context.Context, *v1.ProfileVersionsRequest) (*v1.ProfileVersionsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.Versions is not implemented")
+}
+
+func (UnimplementedProfileServiceHandler) Version(context.Context, *v1.ProfileVersionRequest) (*v1.ProfileVersionResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.Version is not implemented")
+}
+
+func (UnimplementedProfileServiceHandler) Restore(context.Context, *v1.ProfileRestoreRequest) (*v1.ProfileRestoreResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.Restore is not implemented")
+}
+
+func (UnimplementedProfileServiceHandler) Erase(context.Context, *v1.ProfileEraseRequest) (*v1.ProfileEraseResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.Erase is not implemented")
+}
+
+func (UnimplementedProfileServiceHandler) ReleaseHeld(context.Context, *v1.ProfileReleaseHeldRequest) (*v1.ProfileReleaseHeldResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.ProfileService.ReleaseHeld is not implemented")
 }
 
 func (UnimplementedProfileServiceHandler) Watch(context.Context, *v1.ProfileWatchRequest, ProfileServiceWatchServerStream) error {
@@ -536,6 +645,46 @@ func (c *profileServiceClient) Rollback(ctx context.Context, req *v1.ProfileRoll
 func (c *profileServiceClient) Audit(ctx context.Context, req *v1.ProfileAuditRequest) (*v1.ProfileAuditResponse, error) {
 	var res v1.ProfileAuditResponse
 	if err := c.client.CallUnary(ctx, profileServiceAuditSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *profileServiceClient) Versions(ctx context.Context, req *v1.ProfileVersionsRequest) (*v1.ProfileVersionsResponse, error) {
+	var res v1.ProfileVersionsResponse
+	if err := c.client.CallUnary(ctx, profileServiceVersionsSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *profileServiceClient) Version(ctx context.Context, req *v1.ProfileVersionRequest) (*v1.ProfileVersionResponse, error) {
+	var res v1.ProfileVersionResponse
+	if err := c.client.CallUnary(ctx, profileServiceVersionSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *profileServiceClient) Restore(ctx context.Context, req *v1.ProfileRestoreRequest) (*v1.ProfileRestoreResponse, error) {
+	var res v1.ProfileRestoreResponse
+	if err := c.client.CallUnary(ctx, profileServiceRestoreSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *profileServiceClient) Erase(ctx context.Context, req *v1.ProfileEraseRequest) (*v1.ProfileEraseResponse, error) {
+	var res v1.ProfileEraseResponse
+	if err := c.client.CallUnary(ctx, profileServiceEraseSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *profileServiceClient) ReleaseHeld(ctx context.Context, req *v1.ProfileReleaseHeldRequest) (*v1.ProfileReleaseHeldResponse, error) {
+	var res v1.ProfileReleaseHeldResponse
+	if err := c.client.CallUnary(ctx, profileServiceReleaseHeldSpec(), req, &res); err != nil {
 		return nil, err
 	}
 	return &res, nil
@@ -725,6 +874,66 @@ func (h profileServiceHandler) audit(ctx context.Context, _ connect.Spec, stream
 		return err
 	}
 	res, err := h.svc.Audit(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h profileServiceHandler) versions(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.ProfileVersionsRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Versions(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h profileServiceHandler) version(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.ProfileVersionRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Version(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h profileServiceHandler) restore(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.ProfileRestoreRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Restore(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h profileServiceHandler) erase(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.ProfileEraseRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Erase(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h profileServiceHandler) releaseHeld(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.ProfileReleaseHeldRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.ReleaseHeld(ctx, &req)
 	if err != nil {
 		return err
 	}
