@@ -176,11 +176,12 @@ func (s *Session) mayCarryLocked(c *claim, after doc.Value) error {
 	return nil
 }
 
-// void gives up the claims of a save that can never be stored.
+// void gives up the newest claim of a save that can never be stored. Those before it may fit
+// without it, and may even land by an earlier try; if not, the next try gives up the next.
 func (s *Session) void(because error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.voidLocked(0, fmt.Errorf("%w: %w", errVoid, because))
+	s.voidLocked(len(s.mu.cuts)-1, fmt.Errorf("%w: %w", errVoid, because))
 }
 
 // cutLocked begins a claim: what is there now is the last that may be journaled.
@@ -287,7 +288,7 @@ func (s *Session) refuseLocked(t *takenClaim) {
 // What was committed before it is stored by a final save, and the session ends as lost: it
 // must not go on with a commit that cannot be stored.
 func (s *Session) voidLocked(at int, because error) {
-	if at >= len(s.mu.cuts) {
+	if at < 0 || at >= len(s.mu.cuts) {
 		return
 	}
 	c := s.mu.cuts[at]

@@ -197,6 +197,11 @@ func (b *bazaar) stir(seed uint64, long time.Duration) {
 		FailBefore: 0.03, FailAfter: 0.04, Late: 0.04, Hang: 0.004, HangApplied: 0.004, Lose: 0.2, Twice: 0.05,
 		Delay: 40 * time.Millisecond, Back: 40 * time.Millisecond, After: 8 * time.Second,
 	}
+	b.crowd(seed, opts, odds, long, b.player)
+}
+
+// crowd has players and traders at it on three nodes that fail, die and close.
+func (b *bazaar) crowd(seed uint64, opts *profile.Options, odds faultstore.Odds, long time.Duration, player func(string, *rand.Rand, func(*rand.Rand) *server, time.Time)) {
 	var (
 		mu      sync.Mutex
 		servers []*server
@@ -219,7 +224,7 @@ func (b *bazaar) stir(seed uint64, long time.Duration) {
 	for p := range richKeys {
 		rng := rand.New(rand.NewPCG(seed, uint64(p)))
 		wg.Go(func() {
-			b.player(fmt.Sprint("u", p), rng, func(rng *rand.Rand) *server { return at(rng.IntN(3)) }, until)
+			player(fmt.Sprint("u", p), rng, func(rng *rand.Rand) *server { return at(rng.IntN(3)) }, until)
 		})
 	}
 	for i := range 6 {
