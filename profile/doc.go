@@ -63,6 +63,15 @@
 // Options.WriteVersion data is stored in an older form than it is played with, so that a
 // release can be rolled back. See docs/migrations.md.
 //
+// # The past
+//
+// A session remembers its last commits: Undo takes one back, Rollback all from one on. What
+// outlives it is stored beside the record, in the Tx of the save: who changed what, in rows of
+// the audit log under audit/<set>/<key>, and now and then the state that a save replaces, under
+// version/<set>/<key>, which Restore brings back. Both are there exactly if the save is, and
+// can be no reason why one is refused. Erase removes them, and all else that is known of a
+// person, and leaves a tombstone, so that no epoch and no revision comes twice.
+//
 // # Concurrency
 //
 // Everything is safe for use from many goroutines. Transactions of one session come one
@@ -76,7 +85,10 @@
 // for a listener (then transactions are refused with ErrBusy); 64 remembered commit ids a
 // profile; 4,096 tokens to get rid of; 4,096 notes and 16,384 journals to remove (more are left
 // behind, which harms nothing); 4 calls of the journal at once, of 256 sessions or 4 MiB each;
-// 4 sessions reaped at once, 4,096 of one dead node in a round.
+// 4 sessions reaped at once, 4,096 of one dead node in a round; 256 watches a session, each
+// with at most 1,024 commits (then its reader gets a new snapshot); History and HistoryBytes of
+// a session's commits; 1 MiB a session that waits for the audit log (then commits are put
+// together); 1,024 profiles whose old rows wait to be removed (more at the next occasion).
 //
 // # Errors
 //

@@ -214,7 +214,7 @@ func TestUndoAndRollbackEqualTheModel(t *testing.T) {
 					}
 					of := rapid.Uint64Range(1, rev).Draw(rt, "of")
 					_, err := s.Undo(game, profile.Which{Revision: of}, nil)
-					checkUndo(rt, err, undoing{at[of-1], at[of], now, s.Data(), of == rev})
+					undoing{at[of-1], at[of], now, of == rev}.check(rt, s.Data(), err)
 				default:
 					_, _ = s.Transact(game, anyOps(rt, now)...)
 				}
@@ -229,16 +229,15 @@ func TestUndoAndRollbackEqualTheModel(t *testing.T) {
 	})
 }
 
-// undoing is the data around an undo: before and after the commit that is taken back, before
-// the undo and after it.
+// undoing is an undo of a commit, with the data before and after it, and now.
 type undoing struct {
-	before, after, now, got doc.Value
-	last                    bool // the commit was the last one
+	before, after, now doc.Value
+	last               bool // nothing was committed since
 }
 
-// checkUndo compares with a model that looks at the whole documents.
-func checkUndo(rt *rapid.T, err error, u undoing) {
-	before, after, now, got, last := u.before, u.after, u.now, u.got, u.last
+// check compares what it made of the data with a model that looks at the whole documents.
+func (u undoing) check(rt *rapid.T, got doc.Value, err error) {
+	before, after, now, last := u.before, u.after, u.now, u.last
 	if errors.Is(err, profile.ErrChanged) {
 		if last {
 			rt.Fatalf("the last commit conflicts: %v", err)

@@ -72,7 +72,8 @@ func auditable(c Commit) AuditEntry {
 	return e.withEdits(c.Edits)
 }
 
-// withEdits is the entry with edits, or, when they are too large, with their paths.
+// withEdits is the entry with edits, which are only read, or, when they are too large, with
+// their paths.
 func (e AuditEntry) withEdits(edits []doc.Edit) AuditEntry {
 	if room := maxAuditEntry - editsSize(edits); room >= 0 {
 		e.Edits = edits

@@ -12,7 +12,7 @@ import (
 	"github.com/shoalworks/shoal/store"
 )
 
-// ErrNoVersion tells that no version of the profile is kept under this revision. See Set.Versions.
+// ErrNoVersion means that no version of the profile is kept under this revision: see Set.Versions.
 var ErrNoVersion = errors.New("no such version")
 
 // Version is an earlier state of a profile, kept when a save replaced it.

@@ -54,7 +54,7 @@ func TestWrite(t *testing.T) {
 		{"messages only when present", &shoalv1.SeasonCurrentResponse{}, `{}`},
 		{"times and durations", &shoalv1.SeasonCurrentResponse{Now: moment, Remaining: durationpb.New(-1500 * time.Millisecond)}, `{"now":"2026-08-11T00:00:00.25Z","remaining":"-1.500s"}`},
 		{"a raw field in place", &shoalv1.Profile{Set: "p", Data: `{"coins":9007199254740993}`}, `{"set":"p","key":"","epoch":0,"revision":0,"data":{"coins":9007199254740993}}`},
-		{"an empty raw field is none", &shoalv1.ProfileTransactRequest{}, `{"set":"","key":"","note":"","actor":"","id":"","returnData":false}`},
+		{"an empty raw field is none", &shoalv1.ProfileTransactRequest{}, `{"set":"","key":"","note":"","actor":"","id":"","returnData":false,"kind":""}`},
 		{"strings are quoted", &shoalv1.BoardTopRequest{Board: "a\"\n<é"}, `{"board":"a\"\n<é"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
