@@ -175,7 +175,7 @@ func TestBudgetRules(t *testing.T) {
 		if got := overHard(c.before, c.after, 5) != nil; got != c.refused {
 			t.Errorf("%v to %v: refused %v", c.before, c.after, got)
 		}
-		if got := keepStored(c.before, c.after, 5); got != c.kept {
+		if got := keepStored(c.before.Size(), c.after.Size(), 5); got != c.kept {
 			t.Errorf("%v to %v: kept %v", c.before, c.after, got)
 		}
 	}

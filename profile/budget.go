@@ -35,7 +35,6 @@ func overSoft(c Change, limit int) []Violation {
 
 // keepStored tells that a save must keep what is stored and only renew: the data is over
 // the budget without a transaction having made it so, and larger than what is stored.
-func keepStored(stored, now doc.Value, limit int) bool {
-	size := now.Size()
-	return size > limit && size > stored.Size()
+func keepStored(stored, now, limit int) bool {
+	return now > limit && now > stored
 }

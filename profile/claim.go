@@ -170,7 +170,7 @@ func (c *claim) size() int {
 
 // mayCarryLocked refuses a claim with data that no save would store.
 func (s *Session) mayCarryLocked(c *claim, after doc.Value) error {
-	if c != nil && keepStored(s.mu.rec.data, after, s.set.opts.HardBytes) {
+	if c != nil && s.wouldKeepLocked(after) {
 		return overHard(s.mu.rec.data, after, s.set.opts.HardBytes)
 	}
 	return nil

@@ -28,6 +28,7 @@ type hold struct {
 type attempt struct {
 	version  store.Version // that the record gets
 	revision uint64        // of the data in it
+	live     int           // size of that data in the game's form; 0: it keeps what is stored
 	final    bool          // it ends the session: the session is cleared, or granted
 	opened   store.Version // of the journal's opening append that had landed before, if it waits for a save
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/store"
 )
@@ -218,9 +219,10 @@ func (s *Session) compose(final bool) (d composed, ok bool) {
 	snap := snapshot{data: s.mu.data, revision: s.mu.revision, schema: s.mu.schema, marks: s.mu.marks, handled: s.mu.handled, beating: beating}
 	rec, a := saved(s.mu.rec, snap, now), attempt{version: version, revision: snap.revision, final: final}
 	a.opened = s.mu.journal.hold.opened()
+	a.live = snap.data.Size()
 	rows := s.rowsLocked()
 	if d.renewal = s.mu.rec.revision > snap.revision || s.keepsStoredLocked(); d.renewal {
-		rec, a.revision, rows = renewed(s.mu.rec, snap, now), s.mu.rec.revision, nil
+		rec, a.revision, a.live, rows = renewed(s.mu.rec, snap, now), s.mu.rec.revision, 0, nil
 	} else {
 		s.mu.journal.tracks.cut(snap.data, snap.revision)
 		d.beside, rec = s.besideLocked(rec, now)
@@ -287,6 +289,9 @@ func (s *Session) landed(rec record, a attempt, sent time.Time) {
 	s.mu.Lock()
 	renewal := a.revision == s.mu.rec.revision
 	s.mu.rec = rec
+	if a.live > 0 {
+		s.mu.gain = max(0, a.live-rec.data.Size())
+	}
 	w := &s.mu.write
 	w.last, w.anchor, w.fails = sent, sent, 0
 	w.owed = rec.session != nil && rec.session.beating != beating
@@ -336,7 +341,13 @@ func (s *Session) keptLocked(rec record) error {
 // keepsStoredLocked tells that a save keeps what is stored. The journal must not acknowledge
 // then what the save at the end would drop.
 func (s *Session) keepsStoredLocked() bool {
-	return keepStored(s.mu.rec.data, s.mu.data, s.set.opts.HardBytes)
+	return s.wouldKeepLocked(s.mu.data)
+}
+
+// wouldKeepLocked tells that a save of this data would keep what is stored. Sizes are compared
+// in the game's form: the stored one may be shorter.
+func (s *Session) wouldKeepLocked(data doc.Value) bool {
+	return keepStored(s.mu.rec.data.Size()+s.mu.gain, data.Size(), s.set.opts.HardBytes)
 }
 
 // failed takes in a write that was refused for certain, or whose outcome stays open. A final

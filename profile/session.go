@@ -41,6 +41,7 @@ type Session struct {
 		rec   record
 		hold  hold
 		shown shown // what rec holds, in the live form
+		gain  int   // by how many bytes the live form of it is larger than the stored one
 
 		write   writing
 		journal journaling

@@ -96,7 +96,11 @@ func (s *Session) takeIn(live doc.Value) {
 	}
 	was := s.mu.rec
 	s.mu.data, s.mu.schema = live, s.set.opts.Schema
-	if data, schema, _ := s.set.lowered(live); schema != was.schema || !data.Equal(was.data) {
+	data, schema, _ := s.set.lowered(live)
+	if data.Size() <= was.data.Size() { // larger in the game's form only
+		s.mu.gain = max(0, live.Size()-was.data.Size())
+	}
+	if schema != was.schema || !data.Equal(was.data) {
 		s.mu.revision++
 		s.auditOpeningLocked(was, live)
 	}

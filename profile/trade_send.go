@@ -114,7 +114,7 @@ func (p *party) composeLocked() error {
 	if err := s.endedLocked(); err != nil {
 		return err
 	}
-	if keepStored(s.mu.rec.data, p.commit.Data, s.set.opts.HardBytes) {
+	if s.wouldKeepLocked(p.commit.Data) {
 		return overHard(s.mu.rec.data, p.commit.Data, s.set.opts.HardBytes)
 	}
 	n := s.set.node
@@ -125,7 +125,7 @@ func (p *party) composeLocked() error {
 		data: p.commit.Data, revision: p.commit.Revision, schema: s.mu.schema, marks: p.marks, handled: s.mu.handled, beating: n.Beating(),
 	}, n.Now())
 	p.beside, p.rec = s.besideLocked(p.rec, n.Now(), p.commit)
-	p.attempt = attempt{version: n.NewVersion(), revision: p.commit.Revision, opened: s.mu.journal.hold.opened()}
+	p.attempt = attempt{version: n.NewVersion(), revision: p.commit.Revision, live: p.commit.Data.Size(), opened: s.mu.journal.hold.opened()}
 	p.hold = s.mu.hold
 	return nil
 }
