@@ -453,18 +453,6 @@ func (r *mailRound) failed(row mailReading, err error) {
 	})
 }
 
-// reason is an error as a profile remembers it.
-func reason(err error) string {
-	text := err.Error()
-	if len(text) > maxReason {
-		text = text[:maxReason]
-	}
-	if text == "" {
-		return "refused"
-	}
-	return text
-}
-
 // ask has a handler say what mail does. One that does not return in time is not called again
 // for this mail until it has returned, and what it answers then is not used.
 func (r *mailRound) ask(h mailHandler, m Mail) ([]doc.Op, error) {

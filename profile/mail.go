@@ -209,17 +209,30 @@ func (s *Set) lookUp(ctx context.Context, key string, l letter) (sendStep, error
 
 // boxRoom refuses when the box has so many rows.
 func (s *Set) boxRoom(ctx context.Context, key string, limit int) error {
-	rows, err := s.boxPage(ctx, node.ClassLoad, key, "", limit)
-	if err == nil && len(rows) >= limit {
-		return fmt.Errorf("%d mails: %w", len(rows), ErrBoxFull)
+	n := 0
+	err := s.eachRow(ctx, node.ClassLoad, key, "", limit, func(store.Record) { n++ })
+	if err == nil && n >= limit {
+		return fmt.Errorf("%d mails: %w", n, ErrBoxFull)
 	}
 	return err
 }
 
 // boxPage reads up to limit rows of a box, behind the one with this id.
 func (s *Set) boxPage(ctx context.Context, c node.Class, key, after string, limit int) ([]mailReading, error) {
+	var out []mailReading
+	err := s.eachRow(ctx, c, key, after, limit, func(rec store.Record) {
+		out = append(out, mailReadingOf(rec.Key[len(boxPrefix(s.name, key)):], rec))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// eachRow reads up to limit rows of a box, behind the one with this id, one after the other.
+func (s *Set) eachRow(ctx context.Context, c node.Class, key, after string, limit int, row func(store.Record)) error {
 	if err := s.node.Pass(ctx, c, node.KindList); err != nil {
-		return nil, fmt.Errorf("list mail: %w", err)
+		return fmt.Errorf("list mail: %w", err)
 	}
 	prefix := boxPrefix(s.name, key)
 	r := store.Prefix(prefix)
@@ -229,14 +242,13 @@ func (s *Set) boxPage(ctx context.Context, c node.Class, key, after string, limi
 	}
 	ctx, cancel := s.within(ctx)
 	defer cancel()
-	var out []mailReading
 	for rec, err := range s.durable.Scan(ctx, r) {
 		if err != nil {
-			return nil, fmt.Errorf("list mail: %w: %w", store.ErrUnavailable, err)
+			return fmt.Errorf("list mail: %w: %w", store.ErrUnavailable, err)
 		}
-		out = append(out, mailReadingOf(strings.TrimPrefix(rec.Key, prefix), rec))
+		row(rec)
 	}
-	return out, nil
+	return nil
 }
 
 func (s *Set) putMail(ctx context.Context, key string, text []byte) error {

@@ -3,7 +3,10 @@ package profile
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/shoalworks/shoal/store"
 )
@@ -29,6 +32,43 @@ func recentlyHandled(list []handled, now time.Time) []handled {
 		n++
 	}
 	return list[n:]
+}
+
+// maxReasons bounds the bytes that a profile keeps of why mail was refused: with more, the
+// oldest are forgotten but for that it was.
+const maxReasons = 32 << 10
+
+// withHandled is the list with one more, not changed in place.
+func withHandled(list []handled, h handled) []handled {
+	out := append(slices.Clip(list), h)
+	room := maxReasons
+	for i := len(out) - 1; i >= 0; i-- {
+		if room -= len(out[i].refused); room < 0 && out[i].refused != "" {
+			out[i].refused = refusedReason // out is a list of its own
+		}
+	}
+	return out
+}
+
+// refusedReason stands for a reason that is not known any more.
+const refusedReason = "refused"
+
+// reason is an error as a profile remembers it: in one line, so that its stored form is not
+// much longer.
+func reason(err error) string {
+	text := strings.Map(func(r rune) rune {
+		if r < ' ' || r == unicode.ReplacementChar || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, err.Error())
+	if len(text) > maxReason {
+		text = strings.ToValidUTF8(text[:maxReason], "")
+	}
+	if strings.TrimSpace(text) == "" {
+		return refusedReason
+	}
+	return text
 }
 
 // handledMail finds the mail with this id among those that were dealt with.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -37,6 +38,9 @@ func (c *releaseCommand) Run(ctx context.Context, o *output) error {
 		}
 		if err := c.confirm(ctx, o, "end the session of "+v.Holder.Node, c.Key); err != nil {
 			return err
+		}
+		if now, err := t.set.Read(ctx, c.Key); err != nil || now.Epoch != v.Epoch {
+			return errors.Join(err, &exitError{exitRefused, fmt.Errorf("%s is held by %s by now; nothing was changed", c.Key, holderOf(now))})
 		}
 		out, err := t.set.ReleaseHeld(ctx, c.Key, c.source())
 		if err != nil {
