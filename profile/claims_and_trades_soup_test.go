@@ -82,8 +82,8 @@ func (f *fair) visit(key string, rng *rand.Rand, pick func(*rand.Rand) *server, 
 					return []doc.Op{doc.Increment("/steps", 1)}, nil
 				})
 			case 1, 2:
-				own := rand.New(rand.NewPCG(rng.Uint64(), 1))
-				wg.Go(func() { f.deliver(s, own, n) })
+				own, number := rand.New(rand.NewPCG(rng.Uint64(), 1)), n-rng.IntN(2) // now and then again
+				wg.Go(func() { f.deliver(s, own, number) })
 			case 3:
 				_, _ = s.Transact(game, doc.Increment("/steps", 1))
 			case 4:
