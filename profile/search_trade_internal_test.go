@@ -15,14 +15,15 @@ import (
 // TestSearchTrade searches small bounds, each with other things that go wrong.
 func TestSearchTrade(t *testing.T) {
 	for _, b := range []tradeBounds{
-		{marks: 2, trades: 1, commits: 2, faults: 2, quits: 1},                                  // answers lost, and saves around it
-		{marks: 2, trades: 1, commits: 1, faults: 1, refusals: 2, asks: 1},                      // refused for certain
-		{marks: 2, trades: 1, commits: 1, faults: 1, asks: 2, quits: 1},                         // asks
-		{marks: 1, trades: 1, faults: 1, takes: 2, others: 2},                                   // takers, who push the ids out
-		{marks: 2, trades: 1, commits: 1, faults: 1, takes: 1, others: 2, crashes: 1, frees: 1}, // a crash
-		{marks: 1, trades: 1, commits: 1, faults: 1, takes: 2, others: 1, frees: 1, erases: 1},  // an erasure
-		{marks: 2, trades: 1, commits: 1, faults: 1, releases: 2, quits: 1},                     // ends
-		{marks: 1, trades: 2, commits: 1, faults: 1, asks: 1},                                   // two trades
+		{marks: 2, trades: 1, commits: 2, faults: 3, quits: 1},                                  // answers lost, and saves around it
+		{marks: 2, trades: 1, commits: 2, faults: 1, refusals: 3, asks: 1},                      // refused for certain
+		{marks: 2, trades: 1, commits: 1, faults: 2, asks: 2, quits: 1},                         // asks
+		{marks: 1, trades: 1, faults: 2, takes: 2, others: 3},                                   // takers, who push the ids out
+		{marks: 2, trades: 1, commits: 1, faults: 2, takes: 1, others: 1, crashes: 1, frees: 1}, // a crash
+		{marks: 1, trades: 1, commits: 1, faults: 1, takes: 2, others: 2, frees: 1, erases: 1},  // an erasure
+		{marks: 2, trades: 1, commits: 1, faults: 2, releases: 2, refusals: 1, quits: 1},        // ends
+		{marks: 1, trades: 2, commits: 2, faults: 2},                                            // two trades
+		{marks: 1, trades: 2, faults: 1, asks: 1, takes: 1, others: 1},                          // and what others do to them
 	} {
 		t.Run(b.String(), func(t *testing.T) { tradeCloses(t, b) })
 	}
@@ -36,6 +37,7 @@ func TestSearchTradeFull(t *testing.T) {
 	}
 	for _, b := range []tradeBounds{
 		{marks: 2, trades: 2, commits: 2, faults: 2, refusals: 1, asks: 1, quits: 1},
+		{marks: 1, trades: 1, commits: 1, faults: 3, takes: 2, others: 2, refusals: 1, asks: 1},
 		{marks: 1, trades: 1, commits: 1, faults: 2, takes: 2, others: 3, crashes: 1, frees: 1},
 		{marks: 1, trades: 2, commits: 1, faults: 1, takes: 2, others: 2, asks: 1, erases: 1},
 		{marks: 2, trades: 1, commits: 2, faults: 2, takes: 1, others: 1, asks: 1, releases: 1, refusals: 1},
