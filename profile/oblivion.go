@@ -96,7 +96,8 @@ type oblivion struct {
 	set      *Set
 	key      string
 	src      Source
-	load     *load // by which the profile is taken
+	load     *load    // by which the profile is taken
+	unowned  *reading // the record, while it is swept around without being taken; nil: it is
 	out      Erased
 	progress func(Erased)
 	seal     erasure // removes the empty seal in the journal's place, later
@@ -158,7 +159,13 @@ func (x *oblivion) work(ctx context.Context) error {
 			_, err = viewOf(x.key, r)
 			return err
 		case eraseNothing, eraseAgain:
-			return x.sweep(ctx, r.record, step == eraseNothing)
+			x.unowned = &r
+			err = x.sweep(ctx, r.record, step == eraseNothing)
+			x.unowned = nil
+			if !errors.Is(err, errStartOver) {
+				return err
+			}
+			r, err = l.read(ctx) // a new player has come: they go as a whole, too
 		case eraseClaim:
 			r, err = l.put(ctx, r, seizedFree(r.record, l.claim(), x.set.node.Now()), arrival{how: Free})
 		case eraseTake:
@@ -166,6 +173,10 @@ func (x *oblivion) work(ctx context.Context) error {
 			r, err = l.takeOver(ctx, r, EvidenceOperator, nil)
 		case eraseMine:
 			if err = x.sweep(ctx, r.record, true); err != nil {
+				return err
+			}
+			x.out.Left = []string{"mail that came meanwhile", "the profile"}
+			if err = x.persist(ctx, func() error { return x.dropMail(ctx) }); err != nil {
 				return err
 			}
 			x.out.Left = []string{"the profile"}
@@ -211,7 +222,7 @@ func (x *oblivion) sweep(ctx context.Context, r record, hooks bool) error {
 	}{
 		{"journal", func() error { return x.muteJournal(ctx, r) }},
 		{"notes", func() error { return x.dropNotes(ctx) }},
-		{"mail", func() error { return x.drop(ctx, boxPrefix(x.set.name, x.key), &x.out.Mail) }},
+		{"mail", func() error { return x.dropMail(ctx) }},
 		{"versions", func() error { return x.drop(ctx, versionPrefix(x.set.name, x.key), &x.out.Versions) }},
 		{"audit log", func() error { return x.drop(ctx, auditPrefix(x.set.name, x.key), &x.out.Audit) }},
 		{"quarantine", func() error { return x.dropQuarantine(ctx) }},
@@ -242,7 +253,7 @@ func (x *oblivion) sweep(ctx context.Context, r record, hooks bool) error {
 func (x *oblivion) persist(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
-		if err == nil || try == maxTries || hopeless(err) || errors.Is(err, errHook) {
+		if err == nil || try == maxTries || hopeless(err) || errors.Is(err, errHook) || errors.Is(err, errStartOver) {
 			return err
 		}
 		if slept := clock.Sleep(ctx, x.set.clk, backoff(try, x.set.node.Random())); slept != nil {
@@ -278,6 +289,9 @@ func (x *oblivion) muteJournal(ctx context.Context, r record) error {
 	for range maxTries {
 		j, err := s.readJournal(ctx, x.key)
 		if err != nil {
+			return err
+		}
+		if err := x.stillUnowned(ctx); err != nil {
 			return err
 		}
 		if r.session == nil && j.missing() || sealedEmpty(*j, r.epoch) {
@@ -353,7 +367,7 @@ func (x *oblivion) drop(ctx context.Context, prefix string, n *int) error {
 				cancel()
 				return err
 			}
-			if rec.Value = nil; !strings.HasSuffix(rec.Key, erasedMark) {
+			if rec.Value = nil; !strings.HasSuffix(rec.Key, erasedMark) || prefix != auditPrefix(x.set.name, x.key) {
 				found = append(found, rec)
 			}
 			if len(found) == dropBatch {
@@ -371,9 +385,29 @@ func (x *oblivion) drop(ctx context.Context, prefix string, n *int) error {
 	}
 }
 
+func (x *oblivion) dropMail(ctx context.Context) error {
+	return x.drop(ctx, boxPrefix(x.set.name, x.key), &x.out.Mail)
+}
+
+// stillUnowned is asked between finding something and removing it: what was found is not a new
+// player's if none has come by now. errStartOver tells that one has.
+func (x *oblivion) stillUnowned(ctx context.Context) error {
+	if x.unowned == nil {
+		return nil
+	}
+	r, err := x.set.readAs(ctx, node.ClassLoad, x.key)
+	if err == nil && r.version != x.unowned.version {
+		return errStartOver
+	}
+	return err
+}
+
 // remove removes records, each if it is still that one: what has come in its place meanwhile
 // is seen by the next look.
 func (x *oblivion) remove(ctx context.Context, found []store.Record) error {
+	if err := x.stillUnowned(ctx); err != nil {
+		return err
+	}
 	s := x.set
 	txs := make([]store.Tx, len(found))
 	for i, rec := range found {
