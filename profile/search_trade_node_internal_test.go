@@ -178,7 +178,14 @@ func (w *tradeWorld) landed(rs *[2]tradeRecord) {
 			s.ask = r.ask
 			s.heed(&r)
 		}
+		before := s.hold.version
 		s.hold = tradeHoldOf(h)
+		switch {
+		case s.hold.version == before:
+			w.wrong = wrongHold
+		case step == partyAdopts && !r.held():
+			w.wrong = wrongRobbed
+		}
 	}
 	w.end(toldDone)
 }
@@ -199,8 +206,14 @@ func (w *tradeWorld) adopt(rs [2]tradeRecord, told tradeTold) {
 			h, _ := readBack(s.hold.full(), attempt{}, w.reading(r))
 			s.hold, s.ask = tradeHoldOf(h), r.ask
 			s.heed(r)
+			if !r.held() {
+				w.wrong = wrongRobbed
+			}
 		case partyLost:
 			s.over, again = endLost, false
+		}
+		if told == toldUnknown && s.over == endNone {
+			w.wrong = wrongUnknown
 		}
 	}
 	w.sendAgain(again, told)
@@ -239,7 +252,7 @@ func (w *tradeWorld) answerSave(i uint8, c *tradeCall) {
 		s.failed(final, true)
 	case saveReadBack:
 		w.lanes[i] = tradeCall{
-			op: tradeLook, state: callSent, who: i, cond: [2]uint8{put.version, put.rev}, final: final, sure: c.err == errClash,
+			op: tradeLook, state: callSent, who: i, cond: [2]uint8{put.version, put.rev}, final: final,
 		}
 	case saveAgain, saveLost:
 		panic("model: not an answer")

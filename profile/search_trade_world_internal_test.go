@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -173,7 +174,6 @@ type tradeCall struct {
 	cond  [2]uint8 // of a write; a save's reading back has the attempt: version and revision
 	puts  [2]tradeRecord
 	final bool // the reading back is of a final save
-	sure  bool // it was a conflict, so nothing was done
 }
 
 // tradeRun is the trade under way.
@@ -210,6 +210,23 @@ type tradeWorld struct {
 	told     [2]tradeTold // of the trades
 	begun    uint8        // trades
 	versions uint8        // names given
+	wrong    tradeWrong   // what the node has just done
+}
+
+// tradeWrong is what a node must not do, whatever the store holds.
+type tradeWrong uint8
+
+const (
+	wrongNothing tradeWrong = iota
+	wrongHold               // a party of a trade that has landed holds the version before
+	wrongRobbed             // a party goes on, and a reading has shown it another's session
+	wrongUnknown            // the outcome is given up, and a party lives
+)
+
+var tradeWrongs = map[tradeWrong]string{
+	wrongHold:    "a party holds the version that the trade has replaced",
+	wrongRobbed:  "a party goes on although its record was seen to be another session's",
+	wrongUnknown: "the caller is told that nobody knows, and a party lives that could find out",
 }
 
 const laneTrade = 2
@@ -325,6 +342,9 @@ func (w *tradeWorld) stakes() []stake {
 
 // check holds a state against what must be true at any time.
 func (w *tradeWorld) check() error {
+	if w.wrong != wrongNothing {
+		return errors.New(tradeWrongs[w.wrong])
+	}
 	for id := range uint8(2) {
 		a, b := w.records[0].data>>id&1, w.records[1].data>>id&1
 		if a != b {
