@@ -38,6 +38,9 @@ func (c *releaseCommand) Run(ctx context.Context, o *output) error {
 		if err := c.confirm(ctx, o, "end the session of "+v.Holder.Node, c.Key); err != nil {
 			return err
 		}
+		if err := t.unmoved(ctx, c.Key, *v.Holder); err != nil {
+			return err
+		}
 		out, err := t.set.ReleaseHeld(ctx, c.Key, c.source())
 		if err != nil {
 			return err
@@ -57,6 +60,16 @@ func (c *releaseCommand) Run(ctx context.Context, o *output) error {
 			}
 		})
 	})
+}
+
+// unmoved refuses when the session that a person has agreed to end is not there any more: it
+// may have taken them a while, and the player may play elsewhere by now.
+func (t *setTool) unmoved(ctx context.Context, key string, was profile.Holder) error {
+	v, err := t.set.Read(ctx, key)
+	if err != nil || v.Holder == nil || v.Holder.Node == was.Node && v.Holder.Since.Equal(was.Since) {
+		return err
+	}
+	return &exitError{exitRefused, fmt.Errorf("%s: held by %s meanwhile; nothing was changed", key, holderOf(v))}
 }
 
 // freed is what --json prints of a release.
