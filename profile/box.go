@@ -460,7 +460,7 @@ func reason(err error) string {
 		text = text[:maxReason]
 	}
 	if text == "" {
-		return "refused"
+		return refusedLongAgo
 	}
 	return text
 }

@@ -199,7 +199,7 @@ func (s *Session) cutLocked(c *claim, commit Commit) {
 	s.mu.journal.tracks.cut(s.mu.data, s.mu.revision)
 	if c.handled != nil {
 		c.handled.at, c.handled.revision = stamp(commit.Time), commit.Revision
-		s.mu.handled = append(slices.Clip(s.mu.handled), *c.handled)
+		s.mu.handled = withHandled(s.mu.handled, *c.handled)
 	}
 }
 

@@ -3,6 +3,7 @@ package profile
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/shoalworks/shoal/store"
@@ -18,6 +19,10 @@ const (
 	// maxHandled bounds the ids that are remembered. While so many came within MailMemory,
 	// more mail waits in its box: an id is never forgotten early.
 	maxHandled = 4096
+	// maxReasons is for how many of them a profile remembers why they were refused.
+	maxReasons = 64
+	// refusedLongAgo stands for a reason that is forgotten.
+	refusedLongAgo = "refused"
 )
 
 // recentlyHandled is what is still to be remembered. The list is in the order in which mail
@@ -29,6 +34,22 @@ func recentlyHandled(list []handled, now time.Time) []handled {
 		n++
 	}
 	return list[n:]
+}
+
+// withHandled is the list with one more. Of the reasons only the newest maxReasons are kept:
+// they are other people's words, and part of every record that is written.
+func withHandled(list []handled, h handled) []handled {
+	out := append(slices.Clip(list), h)
+	reasons := 0
+	for i := len(out) - 1; i >= 0 && h.refused != ""; i-- {
+		if out[i].refused == "" {
+			continue
+		}
+		if reasons++; reasons > maxReasons {
+			out[i].refused = refusedLongAgo
+		}
+	}
+	return out
 }
 
 // handledMail finds the mail with this id among those that were dealt with.
