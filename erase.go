@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -21,6 +22,9 @@ func (n *Node) eraseFrom(o Options) {
 		}
 	}
 	for name, set := range n.sets {
+		if opts := o.Sets[name]; opts != nil && opts.Mode != profile.Live {
+			continue // who is erased there is not erased: the boards are the fleet's
+		}
 		mine := func(board string) bool {
 			season, ok := seasonOf(board)
 			if ok {
