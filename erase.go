@@ -23,7 +23,7 @@ func (n *Node) eraseFrom(o Options) {
 	}
 	for name, set := range n.sets {
 		if opts := o.Sets[name]; opts != nil && opts.Mode != profile.Live {
-			continue // it changes nothing that is live
+			continue // who is erased there is not erased: the boards are the fleet's
 		}
 		mine := func(board string) bool {
 			season, ok := seasonOf(board)

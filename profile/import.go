@@ -72,8 +72,8 @@ func (e ImportError) Error() string {
 func (e ImportError) Unwrap() error { return e.Err }
 
 // Import brings in the profiles of an export, in the form of package exchange. Nobody holds an
-// imported profile, and its epoch is that of the export, or one more than both where it replaces
-// one. A profile that somebody holds, or that was erased, is never overwritten. It takes memory
+// imported profile. Its epoch and revision are those of the export, or higher where it replaces
+// one, so that neither goes back. A profile that somebody holds, or that was erased, is never overwritten. It takes memory
 // for some hundred profiles.
 //
 // A write whose answer is lost is decided by reading. An import that was interrupted can go on

@@ -28,7 +28,8 @@ type Answered struct {
 // Set.Mails. It applies ops, or, if refuse is not empty (at most 1024 bytes are kept), removes
 // the mail for good without effect. Effect, the memory of the mail's id, and the removal from
 // the box are stored in one write, and AnswerMail returns when that is done. The first answer
-// counts, a handler's included; whoever asks again within MailMemory gets it, as Repeated.
+// counts, a handler's included; whoever asks again within MailMemory gets it, as Repeated; the
+// words of a refusal are kept for the last 64 refusals only.
 // Mail with operations of its own (Mail.Ops) can only be refused.
 //
 // The errors are those of Transact, ErrNoMail, and ErrUnavailable: the mail is as it was. An

@@ -100,15 +100,19 @@ func importPlan(rec record, found reading, policy Overwrite) (step importStep, n
 		return importSkip, record{}
 	}
 	rec.epoch = max(rec.epoch, there.epoch) + 1
+	if rec.revision <= there.revision { // neither goes back: rows beside the record go by them
+		rec.revision = there.revision + 1
+	}
 	return importReplace, rec
 }
 
-// sameProfile tells that an import has been here before: nothing differs but the epoch.
+// sameProfile tells that an import has been here before: nothing differs but the epoch, and
+// the revision, which are raised where one replaces another. A save would show in updated.
 func sameProfile(a, b record) bool {
-	if a.revision != b.revision || !a.updated.Equal(b.updated) || !a.data.Equal(b.data) {
+	if a.revision > b.revision || !a.updated.Equal(b.updated) || !a.data.Equal(b.data) {
 		return false
 	}
-	b.epoch = a.epoch
+	b.epoch, b.revision = a.epoch, a.revision
 	return bytes.Equal(a.encode(), b.encode())
 }
 

@@ -246,6 +246,9 @@ func TestImportPolicies(t *testing.T) {
 				}
 				for key, epoch := range c.replaced {
 					want[key] = freeRecord(5, epoch, 4)
+					if key == "newer" { // whose revision was higher: neither goes back
+						want[key] = freeRecord(5, epoch, 10)
+					}
 				}
 				c.want.Read, c.want.Held, c.want.Erased, c.want.Line = 8, 1, 1, 9
 				dry := mustImport(t, a, text, &profile.ImportOptions{Overwrite: c.policy, DryRun: true})
@@ -359,7 +362,7 @@ func TestImportEveryAnswerLostInTurn(t *testing.T) {
 					}
 					wantReport := []int{5, 0, 2}
 					if policy == profile.Replace {
-						want["u_0001"], want["u_0002"] = freeRecord(1, 8, 1), freeRecord(99, 10, 9)
+						want["u_0001"], want["u_0002"] = freeRecord(1, 8, 8), freeRecord(99, 10, 9)
 						wantReport = []int{5, 2, 0}
 					}
 					if diff := cmp.Diff(want, f.all()); diff != "" {

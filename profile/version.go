@@ -95,7 +95,8 @@ type Restored struct {
 // Restore brings the data back to a version, by a commit like any other, and returns when that
 // is stored: in the same write the state before becomes a version, so it is never lost. Data
 // of an older form comes through the migrations first. It is refused as a transaction is, and
-// with ErrNoVersion, ErrNewerSchema, ErrMigration and ErrSchema; a store of single records
+// with ErrNoVersion, ErrNewerSchema, ErrMigration and ErrSchema, and with ErrRepeated for a
+// Source.ID of another request; one that was made before is in Commit.Repeated. A store of single records
 // answers store.ErrUnsupported. When only the storing failed, the error says so (see Save), the
 // answer is there all the same, and the session goes on trying. An empty Source.Note becomes
 // "restore of revision <n>".
@@ -108,7 +109,8 @@ func (s *Session) Restore(ctx context.Context, src Source, revision uint64) (Res
 		src.Note = fmt.Sprintf("restore of revision %d", revision)
 	}
 	c := &claim{rows: make([]store.Write, 1)}
-	out.Commit, err = s.transact(proposal{src: src, claim: c, fn: func(now doc.Value) ([]doc.Op, error) {
+	digest := fmt.Sprintf("restore %d", revision)
+	out.Commit, err = s.transact(proposal{src: src, digest: digest, claim: c, fn: func(now doc.Value) ([]doc.Op, error) {
 		before := version{revision: s.Revision(), at: s.set.node.Now()}
 		before.data, before.schema, _ = s.set.lowered(now)
 		c.rows[0] = s.set.row(versionKey(s.set.name, s.key, before.revision), before.encode())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/shoalworks/shoal/internal/name"
 	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/store"
 )
@@ -42,13 +43,15 @@ func byKind(err error) error {
 	}
 	code := exitFailed
 	switch {
-	case is(err, profile.ErrNoProfile):
-		code = exitMissing
-	case errors.Is(err, store.ErrUnknown):
+	case errors.Is(err, store.ErrUnknown): // whatever else it is
 		code = exitUnknown
+	case is(err, profile.ErrNoProfile, profile.ErrNoVersion):
+		code = exitMissing
 	case is(err, profile.ErrRefused, profile.ErrInUse, profile.ErrHeld, profile.ErrOpen, profile.ErrBusy, profile.ErrTooLarge, profile.ErrSchema,
 		profile.ErrRepeated, profile.ErrBoxFull, profile.ErrNewerSchema, profile.ErrForeign), errors.As(err, new(*profile.EditRefusedError)):
 		code = exitRefused
+	case errors.Is(err, store.ErrInvalid), errors.As(err, new(*name.Error)):
+		code = exitUsage
 	case is(err, store.ErrUnavailable, context.DeadlineExceeded):
 		code = exitUnserved
 	}

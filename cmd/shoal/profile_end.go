@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -39,8 +38,8 @@ func (c *releaseCommand) Run(ctx context.Context, o *output) error {
 		if err := c.confirm(ctx, o, "end the session of "+v.Holder.Node, c.Key); err != nil {
 			return err
 		}
-		if now, err := t.set.Read(ctx, c.Key); err != nil || now.Epoch != v.Epoch {
-			return errors.Join(err, &exitError{exitRefused, fmt.Errorf("%s is held by %s by now; nothing was changed", c.Key, holderOf(now))})
+		if err := t.unmoved(ctx, c.Key, *v.Holder); err != nil {
+			return err
 		}
 		out, err := t.set.ReleaseHeld(ctx, c.Key, c.source())
 		if err != nil {
@@ -61,6 +60,16 @@ func (c *releaseCommand) Run(ctx context.Context, o *output) error {
 			}
 		})
 	})
+}
+
+// unmoved refuses when the session that a person has agreed to end is not there any more: it
+// may have taken them a while, and the player may play elsewhere by now.
+func (t *setTool) unmoved(ctx context.Context, key string, was profile.Holder) error {
+	v, err := t.set.Read(ctx, key)
+	if err != nil || v.Holder == nil || v.Holder.Node == was.Node && v.Holder.Since.Equal(was.Since) {
+		return err
+	}
+	return &exitError{exitRefused, fmt.Errorf("%s: held by %s meanwhile; nothing was changed", key, holderOf(v))}
 }
 
 // freed is what --json prints of a release.

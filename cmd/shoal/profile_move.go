@@ -156,7 +156,7 @@ func (c *importCommand) Run(ctx context.Context, o *output) error {
 		if printErr := t.printTo(o.out, imported(report), func() { printImport(o, report, c.DryRun) }); err == nil {
 			err = printErr
 		}
-		if err != nil && report.Line > 0 && !c.DryRun {
+		if err != nil && report.Line > 0 && !c.DryRun { // a dry run has decided, and written nothing
 			err = fmt.Errorf("%w\nall is decided through line %d: --after %d goes on", err, report.Line, report.Line)
 		}
 		if err == nil && report.Failed > 0 {

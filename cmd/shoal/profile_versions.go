@@ -141,10 +141,11 @@ type restoredForm struct {
 	Kept     uint64    `json:"kept"`
 	Claimed  []audited `json:"claimed"`
 	Complete bool      `json:"complete"`
+	Repeated bool      `json:"repeated,omitempty"`
 }
 
 func restoredOf(r profile.Restored) restoredForm {
-	out := restoredForm{Revision: r.Commit.Revision, From: r.From.Revision, Kept: r.Kept, Complete: r.Complete}
+	out := restoredForm{Revision: r.Commit.Revision, From: r.From.Revision, Kept: r.Kept, Complete: r.Complete, Repeated: r.Commit.Repeated}
 	for _, e := range r.Claimed {
 		out.Claimed = append(out.Claimed, auditedOf(e))
 	}
@@ -152,6 +153,10 @@ func restoredOf(r profile.Restored) restoredForm {
 }
 
 func printRestored(t *setTool, key string, r profile.Restored) {
+	if r.Commit.Repeated {
+		fmt.Fprintf(t.out, "%s: was restored before, in revision %d; nothing was changed now\n", key, r.Commit.Revision)
+		return
+	}
 	fmt.Fprintf(t.out, "%s: as it was at revision %d; the state before is version %d\n", key, r.From.Revision, r.Kept)
 	if len(r.Claimed) > 0 {
 		fmt.Fprintln(t.out, "These have had their effect on what was replaced, and stay granted:")

@@ -118,6 +118,10 @@ func TestToolsRefuseWhatIsWrong(t *testing.T) {
 		{5, "no such profile", []string{"profile", "get", "nobody"}},
 		{5, "nothing at /coins", []string{"profile", "get", "u", "/coins"}},
 		{5, "no such profile", []string{"profile", "set", "nobody", "/coins", "1"}},
+		{5, "no such version", []string{"profile", "versions", "u", "3"}},
+		{2, "at byte 1", []string{"profile", "get", "u/x"}},
+		{2, "at byte 1", []string{"profile", "erase", "u/x", "--confirm", "u/x"}},
+		{2, "at byte 1", []string{"mail", "send", "u/x", "--kind", "gift"}},
 		{2, "VALUE: JSON expected", []string{"profile", "set", "u", "/coins", "many"}},
 		{2, "operation 2", []string{"profile", "edit", "u", `{"op":"unset","path":"/a"}`, `{"op":"fly"}`}},
 		{2, "at least one operation", []string{"profile", "edit", "u"}},
@@ -172,7 +176,10 @@ func TestBrokenLinesOfAnImportAreNamed(t *testing.T) {
 not json
 {"key":"cy","value":{"Data":{"coins":2},"MetaData":{"MetaTags":{},"SessionLoadCount":1},"GlobalUpdates":[0,[]]}}
 `
-	x.fails(1, "line 2: ", "profile", "import", "-", "--format", "roblox")
+	if a := x.run("profile", "import", "-", "--format", "roblox", "--dry-run"); a.code != 1 || strings.Contains(a.err, "--after") {
+		t.Errorf("a dry run wrote nothing that may be left out afterwards: exit %d\n%s", a.code, a.err)
+	}
+	x.fails(1, "--after 1 goes on", "profile", "import", "-", "--format", "roblox")
 	a := x.run("profile", "import", "-", "--format", "roblox", "--keep-going")
 	if a.code != 1 || !strings.Contains(a.err, "line 2: ") || !strings.Contains(a.err, "line 3: ") || !strings.Contains(a.out, "4 read: 1 written, 0 replaced, 1 there already, 0 left as they are, 0 held, 0 erased, 2 refused") {
 		t.Errorf("exit %d\n%s%s", a.code, a.out, a.err)
