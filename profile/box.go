@@ -280,7 +280,7 @@ func (r *mailRound) through() {
 	case full && len(s.mu.handled) < maxHandled:
 		s.mu.mail.wanted = true
 	case full:
-		r.again(s.set.clk.Now().Add(MailMemory - now.Sub(s.mu.handled[0].at) + time.Millisecond))
+		r.again(s.set.clk.Now().Add(max(mailAgain, MailMemory-now.Sub(s.mu.handled[0].at)+time.Millisecond)))
 	}
 }
 

@@ -162,7 +162,7 @@ func (s *Set) send(ctx context.Context, key string, l letter, limit int) (repeat
 			s.announce(key)
 			return repeated, nil
 		case err == nil:
-			return repeated, step.problem()
+			return repeated, unsureOf(unsure, step.problem())
 		case errors.Is(err, ErrBoxFull), store.OutcomeOf(err) == store.NotDone && !isConflict(err):
 			return false, unsureOf(unsure, err)
 		case !isConflict(err):
@@ -177,7 +177,7 @@ func (s *Set) send(ctx context.Context, key string, l letter, limit int) (repeat
 
 // unsureOf is the error of a write of which an earlier try may be applied, or may still be.
 func unsureOf(unsure bool, err error) error {
-	if unsure && store.OutcomeOf(err) != store.Unknown {
+	if unsure && err != nil && !errors.Is(err, store.ErrUnknown) {
 		return fmt.Errorf("%w: %w", store.ErrUnknown, err)
 	}
 	return err

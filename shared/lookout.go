@@ -25,6 +25,7 @@ type lookout struct {
 	gone chan struct{} // closed when the goroutine has ended
 
 	subscription store.Subscription // of the goroutine; nil: none
+	missed       bool               // of the goroutine: the last look did not read everything
 
 	mu struct {
 		sync.Mutex
@@ -133,7 +134,7 @@ func (l *lookout) run() {
 			continue
 		}
 		now := l.set.clk.Now()
-		all := !now.Before(next)
+		all := !now.Before(next) // also what an earlier look has missed
 		if l.subscription == nil && l.subscribe() {
 			all = true // what was announced before has not been heard
 		}
@@ -147,7 +148,7 @@ func (l *lookout) run() {
 // wait waits for a kick, or for the next poll if there is something to poll; false is the end.
 func (l *lookout) wait(next time.Time) bool {
 	var due <-chan time.Time
-	if !l.idle() && (l.set.opts.PollEvery > 0 || l.subscription == nil) {
+	if !l.idle() && (l.set.opts.PollEvery > 0 || l.subscription == nil || l.missed) {
 		t := l.set.clk.NewTimer(next.Sub(l.set.clk.Now()))
 		defer t.Stop()
 		due = t.C()
@@ -211,8 +212,10 @@ func (l *lookout) hear(message []byte) {
 
 // look reads what was named, or all.
 func (l *lookout) look(all bool) {
+	l.missed = l.missed && !all
 	for keys := range slices.Chunk(l.due(all), perLook) {
 		if err := l.read(keys); err != nil {
+			l.missed = true
 			l.set.log.DebugContext(l.set.life(), "watched documents were not read", "documents", len(keys), "err", err)
 		}
 	}
