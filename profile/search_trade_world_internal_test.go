@@ -26,7 +26,7 @@ import (
 
 const (
 	maxTradeLate   = 4
-	maxTradeFinals = 2
+	maxTradeFinals = 3
 	maxTradeMarks  = 2 // of the model's record; the bounds may say 1
 )
 
@@ -86,7 +86,7 @@ func (b tradeBounds) String() string {
 }
 
 // tradeMutant is a shell that breaks a rule on purpose, so that the search is seen to fail.
-type tradeMutant uint8
+type tradeMutant = uint8
 
 const (
 	tradeSound     tradeMutant = iota
