@@ -2,7 +2,6 @@ package shoal_test
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -96,26 +95,5 @@ func TestDocumentsAreShared(t *testing.T) {
 	}
 	if n.Documents("nothing") != nil {
 		t.Error("a set that nobody has declared")
-	}
-}
-
-// A set that is only a copy leaves the live boards alone.
-func TestErasingInACopyLeavesTheBoards(t *testing.T) {
-	n := started(t, &shoal.Options{
-		Sets:   map[string]*profile.Options{"players": {Mode: profile.Copy}},
-		Boards: map[string]board.Config{"Kills": {}},
-	})
-	s, err := n.Set("players").Load(t.Context(), "ann", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(s.Release(t.Context()), n.Boards().Submit("Kills", "ann", 7), n.Boards().FlushNow(t.Context())); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := n.Set("players").Erase(t.Context(), "ann", profile.Source{}, nil); err != nil || !out.Done {
-		t.Errorf("%+v, %v", out, err)
-	}
-	if page, err := n.Boards().Top(t.Context(), "Kills", 10); err != nil || len(page.Entries) != 1 {
-		t.Errorf("%+v, %v", page, err)
 	}
 }
