@@ -270,7 +270,8 @@ func (e *edit) known(r reading) (out Edited, known bool, err error) {
 	}
 	h, done := handledMail(r.record.handled, e.src.ID)
 	switch {
-	case done && h.refused != "":
+	case done && h.refused != "": // the holder's own word, for good
+		e.sent, e.unsure = false, false
 		return Edited{}, true, &EditRefusedError{Reason: h.refused}
 	case marked:
 		out.Revision = m.revision

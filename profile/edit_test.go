@@ -110,6 +110,9 @@ func TestARefusedEdit(t *testing.T) {
 				} else if !errors.Is(err, doc.ErrBounds) {
 					t.Errorf("%v", err)
 				}
+				if errors.Is(err, store.ErrUnknown) {
+					t.Errorf("refused for good, and it says: %v", err)
+				}
 				if st := f.stored("u"); coins(f.storedData("u")) != 5 || len(f.box("u")) != 0 || where == profile.Nowhere && st.Revision != revision || where == profile.Nowhere && st.Session != nil {
 					t.Errorf("%+v", st)
 				}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"sync"
 	"time"
@@ -210,45 +211,54 @@ func (s *Set) lookUp(ctx context.Context, key string, l letter) (sendStep, error
 // boxRoom refuses when the box has so many rows.
 func (s *Set) boxRoom(ctx context.Context, key string, limit int) error {
 	n := 0
-	err := s.eachRow(ctx, node.ClassLoad, key, "", limit, func(store.Record) { n++ })
-	if err == nil && n >= limit {
+	for _, err := range s.boxRows(ctx, node.ClassLoad, key, "", limit) {
+		if err != nil {
+			return err
+		}
+		n++
+	}
+	if n >= limit {
 		return fmt.Errorf("%d mails: %w", n, ErrBoxFull)
 	}
-	return err
+	return nil
 }
 
 // boxPage reads up to limit rows of a box, behind the one with this id.
 func (s *Set) boxPage(ctx context.Context, c node.Class, key, after string, limit int) ([]mailReading, error) {
 	var out []mailReading
-	err := s.eachRow(ctx, c, key, after, limit, func(rec store.Record) {
+	for rec, err := range s.boxRows(ctx, c, key, after, limit) {
+		if err != nil {
+			return nil, err
+		}
 		out = append(out, mailReadingOf(rec.Key[len(boxPrefix(s.name, key)):], rec))
-	})
-	if err != nil {
-		return nil, err
 	}
 	return out, nil
 }
 
-// eachRow reads up to limit rows of a box, behind the one with this id, one after the other.
-func (s *Set) eachRow(ctx context.Context, c node.Class, key, after string, limit int, row func(store.Record)) error {
-	if err := s.node.Pass(ctx, c, node.KindList); err != nil {
-		return fmt.Errorf("list mail: %w", err)
-	}
-	prefix := boxPrefix(s.name, key)
-	r := store.Prefix(prefix)
-	r.Limit = limit
-	if after != "" {
-		r.From = prefix + after + "\x00"
-	}
-	ctx, cancel := s.within(ctx)
-	defer cancel()
-	for rec, err := range s.durable.Scan(ctx, r) {
-		if err != nil {
-			return fmt.Errorf("list mail: %w: %w", store.ErrUnavailable, err)
+// boxRows are up to limit rows of a box, behind the one with this id.
+func (s *Set) boxRows(ctx context.Context, c node.Class, key, after string, limit int) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		if err := s.node.Pass(ctx, c, node.KindList); err != nil {
+			yield(store.Record{}, fmt.Errorf("list mail: %w", err))
+			return
 		}
-		row(rec)
+		prefix := boxPrefix(s.name, key)
+		r := store.Prefix(prefix)
+		r.Limit = limit
+		if after != "" {
+			r.From = prefix + after + "\x00"
+		}
+		ctx, cancel := s.within(ctx)
+		defer cancel()
+		for rec, err := range s.durable.Scan(ctx, r) {
+			if err != nil {
+				err = fmt.Errorf("list mail: %w: %w", store.ErrUnavailable, err)
+			}
+			if !yield(rec, err) || err != nil {
+				return
+			}
+		}
 	}
-	return nil
 }
 
 func (s *Set) putMail(ctx context.Context, key string, text []byte) error {

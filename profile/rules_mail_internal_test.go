@@ -26,7 +26,7 @@ func TestReasonsAreBounded(t *testing.T) {
 	if total > maxReasons+200*len(refusedReason) || whole < maxReasons/maxReason-1 || len(list[199].refused) < 100 || list[0].refused != refusedReason {
 		t.Errorf("%d bytes, %d whole ones", total, whole)
 	}
-	if r := reason(errors.New("a\nb\xffc")); strings.ContainsAny(r, "\n\xff") {
+	if r := reason(errors.New("a\nb\xffc")); r != "a b c" {
 		t.Errorf("%q", r)
 	}
 }

@@ -141,7 +141,7 @@ func (p profileService) Save(ctx context.Context, req *shoalv1.ProfileSaveReques
 	if err := sess.Save(ctx); err != nil {
 		return nil, err
 	}
-	_, stored := sess.Stored() //nolint:contextcheck // it waits for nothing
+	_, stored := sess.Stored()
 	return &shoalv1.ProfileSaveResponse{Revision: stored}, nil
 }
 
@@ -155,7 +155,7 @@ func (p profileService) Sync(ctx context.Context, req *shoalv1.ProfileSyncReques
 	if err := sess.Sync(ctx); err != nil {
 		return nil, err
 	}
-	_, synced := sess.Synced() //nolint:contextcheck // it waits for nothing
+	_, synced := sess.Synced()
 	return &shoalv1.ProfileSyncResponse{Revision: max(revision, synced)}, nil
 }
 
@@ -168,7 +168,7 @@ func (p profileService) Release(ctx context.Context, req *shoalv1.ProfileRelease
 	if err := sess.Release(ctx); err != nil {
 		return nil, err
 	}
-	_, stored := sess.Stored() //nolint:contextcheck // it waits for nothing
+	_, stored := sess.Stored()
 	return &shoalv1.ProfileReleaseResponse{Revision: stored}, nil
 }
 

@@ -18,11 +18,13 @@ import (
 // fleetFlags say which fleet a command speaks to. A command is a node of its own for as long
 // as it runs: it opens the store that the fleet shares, beside daemons and game servers.
 type fleetFlags struct {
-	Store   string        `placeholder:"ADDRESS" help:"The store that the fleet shares. Default ./game ($$SHOAL_STORE)."`
-	Config  string        `short:"c" type:"path" placeholder:"FILE" help:"The fleet's configuration file: beat, deadAfter."`
-	Timeout time.Duration `default:"2m" placeholder:"SPAN" help:"How long to try at most; 0s for as long as it takes."`
-	JSON    bool          `name:"json" help:"Print JSON: one value, or one line for each item of a list."`
-	Verbose bool          `short:"v" help:"Log what the node does, on standard error."`
+	Store   string         `placeholder:"ADDRESS" help:"The store that the fleet shares. Default ./game ($$SHOAL_STORE)."`
+	Config  string         `short:"c" type:"path" placeholder:"FILE" help:"The fleet's configuration file: beat, deadAfter."`
+	Timeout *time.Duration `placeholder:"SPAN" help:"How long to try at most; 0s for as long as it takes. Default 2m; exports and imports take as long as they take."`
+	JSON    bool           `name:"json" help:"Print JSON: one value, or one line for each item of a list."`
+	Verbose bool           `short:"v" help:"Log what the node does, on standard error."`
+
+	long bool // it may take as long as it takes
 }
 
 // setFlags say which set of profiles a command works on.
@@ -47,9 +49,9 @@ func (f *setFlags) onSet(ctx context.Context, o *output, do func(context.Context
 	if err := checkExists(cfg.Store); err != nil {
 		return &exitError{exitUnserved, err}
 	}
-	if f.Timeout > 0 {
+	if limit := f.limit(); limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, f.Timeout)
+		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
 	st, err := shoal.Open(ctx, cfg.Store)
@@ -98,6 +100,18 @@ func (c *config) ranks(set string) string {
 // since only the game's own release knows its form. A tool reaps nothing.
 func toolOptions() *profile.Options {
 	return &profile.Options{AsStored: true, ReapEvery: -1, JournalEvery: -1}
+}
+
+// limit is how long the command may take; 0 is for as long as it does.
+func (f *fleetFlags) limit() time.Duration {
+	const usual = 2 * time.Minute
+	switch {
+	case f.Timeout != nil:
+		return *f.Timeout
+	case f.long:
+		return 0
+	}
+	return usual
 }
 
 func (f *fleetFlags) overrides() map[string]any {

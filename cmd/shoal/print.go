@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/dustin/go-humanize"
 
@@ -33,9 +34,22 @@ func (t *setTool) printTo(w io.Writer, v any, text func()) error {
 func (t *setTool) table(rows [][]string) {
 	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
+		for i := range row {
+			row[i] = plain(row[i])
+		}
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	_ = w.Flush() // what it writes to is a terminal or a pipe: nobody is there to tell
+}
+
+// plain is a text without what a terminal would obey: some of it comes from players.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
 }
 
 // pretty is JSON that people read.

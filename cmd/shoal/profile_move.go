@@ -39,6 +39,7 @@ not saved yet is not in it. The last line has a count and a digest, so that a tr
 
 // Run writes the file.
 func (c *exportCommand) Run(ctx context.Context, o *output) error {
+	c.long = true
 	switch {
 	case c.Resume && (c.Format != formatShoal || c.File == "-"):
 		return &exitError{exitUsage, errors.New("--resume: a file in the format shoal expected")}
@@ -128,6 +129,7 @@ unless --keep-going says otherwise; a summary comes at the end in any case. Impo
 
 // Run reads the file.
 func (c *importCommand) Run(ctx context.Context, o *output) error {
+	c.long = true
 	in := io.Reader(os.Stdin)
 	if c.File != "-" {
 		f, err := os.Open(c.File)
