@@ -63,6 +63,7 @@ type postbox struct {
 	open    bool          // the OnLoad functions have returned
 	wanted  bool          // a look into the box is due
 	working bool          // somebody is at it
+	began   time.Time     // when the last look began
 	kick    chan struct{} // for whom is at it: look now
 	trouble map[string]*trouble
 	noted   store.Version // of the last note that was followed
@@ -126,11 +127,21 @@ func (s *Set) mailed(n node.Note) {
 	s.removeNote(n)
 }
 
-// lookForAllMail has all boxes looked into: notes may have been lost.
+// lookForAllMail has all boxes looked into that were not by now: notes may have been lost.
 func (s *Set) lookForAllMail() {
+	now := s.clk.Now()
 	for _, sess := range s.inOrder() {
-		sess.lookForMail()
+		if sess.lookedForMail().Before(now) {
+			sess.lookForMail()
+		}
 	}
+}
+
+// lookedForMail is when the last look began.
+func (s *Session) lookedForMail() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.mail.began
 }
 
 // seeToMail looks into the box, again and again as long as there is a reason to.
@@ -152,6 +163,9 @@ func (s *Session) seeToMail() {
 		if wait > 0 && !s.restMail(kick, wait) {
 			continue
 		}
+		s.mu.Lock()
+		m.began = s.set.clk.Now()
+		s.mu.Unlock()
 		round.run()
 	}
 }

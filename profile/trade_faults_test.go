@@ -287,9 +287,13 @@ func TestEndsWaitForATrade(t *testing.T) {
 					a, u, v := market(t, f)
 					b := f.start("b", bags())
 					time.Sleep(10 * time.Second)
+					var mu sync.Mutex
 					bye := map[string]error{}
-					a.OnLeave(func(_ context.Context, s *profile.Session) {
-						_, bye[s.Key()] = s.Transact(game, doc.Set("/bye", doc.Bool(true)))
+					a.OnLeave(func(_ context.Context, s *profile.Session) { // sessions leave side by side
+						_, err := s.Transact(game, doc.Set("/bye", doc.Bool(true)))
+						mu.Lock()
+						defer mu.Unlock()
+						bye[s.Key()] = err
 					})
 					a.faults.SetRule(faultstore.Nth(1, on("commit", "profile/"), fault))
 					traded := make(chan error, 1)
