@@ -414,7 +414,9 @@ func run(t *testing.T, args ...string) (code int, output string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), path, args...).CombinedOutput()
+	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd.Dir = t.TempDir() // the default store is made where it runs
+	out, err := cmd.CombinedOutput()
 	exit := (*exec.ExitError)(nil)
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
