@@ -121,8 +121,10 @@ func TestHolderInFallbackIsNotRobbedEarly(t *testing.T) {
 		if f.stored("u").Session.Beating {
 			t.Fatal("the record still vouches for the beats")
 		}
+		a.faults.SetRule(always(on("commit", "profile/"), faultstore.Fault{Kind: faultstore.FailBefore})) // its saves come late
 		errs := loading(b, &profile.LoadOptions{Policy: profile.Steal})
 		time.Sleep(30 * time.Second)
+		a.faults.SetRule(nil)
 		a.faults.Outage(faultstore.Bus|faultstore.Fast, false)
 		if err := <-errs; err != nil {
 			t.Fatal(err)
