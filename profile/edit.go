@@ -94,7 +94,7 @@ func (s *Set) Edit(ctx context.Context, key string, src Source, ops ...doc.Op) (
 func (s *Set) edit(ctx context.Context, key string, src Source, ops []doc.Op) (Edited, error) {
 	ctx, stop := clock.WithTimeout(ctx, s.clk, s.opts.LoadTimeout)
 	defer stop()
-	digest, err := requestDigest(ops)
+	digest, err := doc.OpsDigest(ops)
 	if err != nil {
 		return Edited{}, err
 	}
@@ -318,7 +318,7 @@ func editSource(l letter, ops []doc.Op) (src Source, digest string, err error) {
 		s, _ := v.AsString()
 		return s
 	}
-	digest, err = requestDigest(ops)
+	digest, err = doc.OpsDigest(ops)
 	return Source{Kind: SourceKind(text("kind")), Actor: text("actor"), Note: text("note"), ID: l.mail.ID}, digest, err
 }
 

@@ -338,7 +338,7 @@ func (s *Session) gift(ctx context.Context, src Source, to string, l letter, ops
 		return Sent{}, err
 	}
 	src.ID = "mail/" + to + "/" + l.mail.ID
-	digest, err := requestDigest(ops)
+	digest, err := doc.OpsDigest(ops)
 	if err != nil {
 		return Sent{}, err
 	}

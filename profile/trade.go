@@ -184,7 +184,7 @@ func (t *trade) requestDigest(ops [][]doc.Op) (string, error) {
 		what := "whatever a function says"
 		if ops != nil {
 			var err error
-			if what, err = requestDigest(ops[p.index]); err != nil {
+			if what, err = doc.OpsDigest(ops[p.index]); err != nil {
 				return "", p.refuse(err)
 			}
 		}

@@ -1,8 +1,6 @@
 package profile
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -21,7 +19,7 @@ func (s *Session) Transact(src Source, ops ...doc.Op) (Commit, error) {
 	digest := ""
 	if src.ID != "" {
 		var err error
-		if digest, err = requestDigest(ops); err != nil {
+		if digest, err = doc.OpsDigest(ops); err != nil {
 			return s.refused(err)
 		}
 	}
@@ -188,20 +186,6 @@ func commitID(epoch, revision uint64) string {
 	out := strconv.AppendUint(buf[:0], epoch, 10)
 	out = append(out, '-')
 	return string(strconv.AppendUint(out, revision, 10))
-}
-
-// requestDigest stands for the operations of a request that comes with an id.
-func requestDigest(ops []doc.Op) (string, error) {
-	h := sha256.New()
-	for _, op := range ops {
-		text, err := op.MarshalJSON()
-		if err != nil {
-			return "", err
-		}
-		h.Write(text)
-		h.Write([]byte{'\n'})
-	}
-	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
 // validate runs the game's own check, and takes a panic for a refusal.

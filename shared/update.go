@@ -2,8 +2,6 @@ package shared
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -37,7 +35,7 @@ func (d *Documents) Transact(ctx context.Context, key string, src Source, ops ..
 	p := proposal{src: src, fn: func(doc.Value) ([]doc.Op, error) { return ops, nil }}
 	var err error
 	if src.ID != "" {
-		p.digest, err = requestDigest(ops)
+		p.digest, err = doc.OpsDigest(ops)
 	}
 	if err == nil {
 		var out Document
@@ -55,20 +53,6 @@ func (d *Documents) Delete(ctx context.Context, key string) error {
 		return fmt.Errorf("shared: delete %s: %w", key, err)
 	}
 	return nil
-}
-
-// requestDigest stands for the operations of a request that comes with an id.
-func requestDigest(ops []doc.Op) (string, error) {
-	h := sha256.New()
-	for _, op := range ops {
-		text, err := op.MarshalJSON()
-		if err != nil {
-			return "", err
-		}
-		h.Write(text)
-		h.Write([]byte{'\n'})
-	}
-	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
 // maxID bounds an id in bytes.
