@@ -103,7 +103,7 @@ func (s *Service) deepTop(ctx context.Context, b *board, count int) (store.Page,
 	}
 	id := readKey{kind: readTop, board: b.name, wrote: b.wrote.Load(), n: count}
 	page, err := share(ctx, s, id, func(ctx context.Context) (store.Page, error) {
-		return b.orEmpty(s.host.boards.Page(ctx, b.name, 0, count))
+		return b.orEmpty(s.host.boards.Page(ctx, b.name, 0, count, store.Ordinal))
 	})
 	return page, readError("top", b.name, "", err)
 }
@@ -150,7 +150,7 @@ func (s *Service) lastTop(b *board) (store.Page, error) {
 // readTop runs a read of the page. What it learns is noted before those who wait go on.
 func (s *Service) readTop(ctx context.Context, b *board, r *pageRead, done func()) {
 	began := s.host.clock.Now()
-	page, err := b.orEmpty(s.host.boards.Page(ctx, b.name, 0, b.cfg.MaxEntries))
+	page, err := b.orEmpty(s.host.boards.Page(ctx, b.name, 0, b.cfg.MaxEntries, store.Ordinal))
 	current := false
 	if err != nil {
 		b.cache.fail(r, fmt.Errorf("board: top %s: %w: %w", b.name, ErrNoPage, err), b.cfg.CacheFor, s.host.clock)

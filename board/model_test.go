@@ -179,7 +179,7 @@ func (h *history) remove(s step) error {
 
 func (h *history) check() error {
 	for name := range modelBoards {
-		p, err := h.r.store.Boards.Page(h.r.t.Context(), name, 0, 100)
+		p, err := h.r.store.Boards.Page(h.r.t.Context(), name, 0, 100, store.Ordinal)
 		if err != nil && !errors.Is(err, store.ErrNoBoard) {
 			return err
 		}

@@ -197,7 +197,7 @@ func (s *Service) Standing(ctx context.Context, board, key string) (st store.Sta
 	}
 	id := readKey{kind: readStanding, board: board, wrote: b.wrote.Load(), key: key}
 	got, err := share(ctx, s, id, func(ctx context.Context) (standing, error) {
-		st, ok, err := s.host.boards.Standing(ctx, board, key)
+		st, ok, err := s.host.boards.Standing(ctx, board, key, store.Ordinal)
 		return standing{st, ok}, orMissing(err)
 	})
 	if err != nil {
@@ -219,7 +219,7 @@ func (s *Service) Around(ctx context.Context, board, key string, n int) (store.P
 	}
 	id := readKey{kind: readAround, board: board, wrote: b.wrote.Load(), key: key, n: n}
 	page, err := share(ctx, s, id, func(ctx context.Context) (store.Page, error) {
-		page, err := s.host.boards.Around(ctx, board, key, n)
+		page, err := s.host.boards.Around(ctx, board, key, n, store.Ordinal)
 		return b.orEmpty(page, err)
 	})
 	return page, readError("around", board, key, err)
@@ -269,7 +269,7 @@ func (s *Service) Page(ctx context.Context, board string, offset int64, limit in
 		return store.Page{}, readError("page", board, "", err)
 	}
 	defer s.leave()
-	page, err := s.host.boards.Page(ctx, board, offset, limit)
+	page, err := s.host.boards.Page(ctx, board, offset, limit, store.Ordinal)
 	return page, readError("page", board, "", err)
 }
 

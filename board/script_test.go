@@ -200,25 +200,25 @@ func (s *script) Merge(ctx context.Context, name string, batch store.Batch) (cha
 	return changes, err
 }
 
-func (s *script) Page(ctx context.Context, name string, offset int64, limit int) (p store.Page, err error) {
+func (s *script) Page(ctx context.Context, name string, offset int64, limit int, mode store.RankMode) (p store.Page, err error) {
 	err = s.meet(ctx, call{Op: "page", Board: name, Limit: limit}, func(ctx context.Context) (e error) {
-		p, e = s.Boards.Page(ctx, name, offset, limit)
+		p, e = s.Boards.Page(ctx, name, offset, limit, mode)
 		return e
 	})
 	return p, err
 }
 
-func (s *script) Standing(ctx context.Context, name, key string) (st store.Standing, ok bool, err error) {
+func (s *script) Standing(ctx context.Context, name, key string, mode store.RankMode) (st store.Standing, ok bool, err error) {
 	err = s.meet(ctx, call{Op: "standing", Board: name, Keys: []string{key}}, func(ctx context.Context) (e error) {
-		st, ok, e = s.Boards.Standing(ctx, name, key)
+		st, ok, e = s.Boards.Standing(ctx, name, key, mode)
 		return e
 	})
 	return st, ok, err
 }
 
-func (s *script) Around(ctx context.Context, name, key string, n int) (p store.Page, err error) {
+func (s *script) Around(ctx context.Context, name, key string, n int, mode store.RankMode) (p store.Page, err error) {
 	err = s.meet(ctx, call{Op: "around", Board: name, Keys: []string{key}, Limit: n}, func(ctx context.Context) (e error) {
-		p, e = s.Boards.Around(ctx, name, key, n)
+		p, e = s.Boards.Around(ctx, name, key, n, mode)
 		return e
 	})
 	return p, err
@@ -318,7 +318,7 @@ func (r *rig) flushFails() {
 // stored is what the store has, "key=score" in the order of the board.
 func (r *rig) stored(name string) []string {
 	r.t.Helper()
-	p, err := r.store.Boards.Page(context.WithoutCancel(r.t.Context()), name, 0, store.MaxPage)
+	p, err := r.store.Boards.Page(context.WithoutCancel(r.t.Context()), name, 0, store.MaxPage, store.Ordinal)
 	if err != nil && !errors.Is(err, store.ErrNoBoard) {
 		r.t.Fatal(err)
 	}

@@ -113,25 +113,25 @@ func (g gatedBoards) Merge(ctx context.Context, board string, batch store.Batch)
 	return g.Boards.Merge(ctx, board, batch)
 }
 
-func (g gatedBoards) Page(ctx context.Context, board string, offset int64, limit int) (store.Page, error) {
+func (g gatedBoards) Page(ctx context.Context, board string, offset int64, limit int, mode store.RankMode) (store.Page, error) {
 	if err := g.ordered(ctx); err != nil {
 		return store.Page{}, err
 	}
-	return g.Boards.Page(ctx, board, offset, limit)
+	return g.Boards.Page(ctx, board, offset, limit, mode)
 }
 
-func (g gatedBoards) Standing(ctx context.Context, board, key string) (store.Standing, bool, error) {
+func (g gatedBoards) Standing(ctx context.Context, board, key string, mode store.RankMode) (store.Standing, bool, error) {
 	if err := g.ordered(ctx); err != nil {
 		return store.Standing{}, false, err
 	}
-	return g.Boards.Standing(ctx, board, key)
+	return g.Boards.Standing(ctx, board, key, mode)
 }
 
-func (g gatedBoards) Around(ctx context.Context, board, key string, n int) (store.Page, error) {
+func (g gatedBoards) Around(ctx context.Context, board, key string, n int, mode store.RankMode) (store.Page, error) {
 	if err := g.ordered(ctx); err != nil {
 		return store.Page{}, err
 	}
-	return g.Boards.Around(ctx, board, key, n)
+	return g.Boards.Around(ctx, board, key, n, mode)
 }
 
 func (g gatedBoards) Scores(ctx context.Context, board string, keys ...string) (map[string]store.Entry, error) {
@@ -146,6 +146,27 @@ func (g gatedBoards) Remove(ctx context.Context, board string, keys ...string) (
 		return 0, err
 	}
 	return g.Boards.Remove(ctx, board, keys...)
+}
+
+func (g gatedBoards) Walk(ctx context.Context, board string, from store.Cursor, limit int) (store.Page, store.Cursor, error) {
+	if err := g.ordered(ctx); err != nil {
+		return store.Page{}, from, err
+	}
+	return g.Boards.Walk(ctx, board, from, limit)
+}
+
+func (g gatedBoards) Hide(ctx context.Context, board string, hidden bool, keys ...string) (int, error) {
+	if err := g.changing(ctx, len(keys)); err != nil {
+		return 0, err
+	}
+	return g.Boards.Hide(ctx, board, hidden, keys...)
+}
+
+func (g gatedBoards) Hidden(ctx context.Context, board, after string, limit int) ([]store.HiddenEntry, error) {
+	if err := g.ordered(ctx); err != nil {
+		return nil, err
+	}
+	return g.Boards.Hidden(ctx, board, after, limit)
 }
 
 func (g gatedBoards) Seal(ctx context.Context, board string) (store.BoardInfo, error) {

@@ -211,7 +211,7 @@ func TestAWriteToAnEndedSeasonIsRefusedAndChangesNothing(t *testing.T) {
 		a.window()
 		a.tap.set(nil)
 		b.wantResult("C1S1", "Fish", "ada:1")
-		page, err := w.engine.Boards().Page(t.Context(), season.BoardKey("reef", "Fish", "C1S1"), 0, 9)
+		page, err := w.engine.Boards().Page(t.Context(), season.BoardKey("reef", "Fish", "C1S1"), 0, 9, store.Ordinal)
 		if err != nil || len(page.Entries) != 1 || page.Entries[0].Score != 1 || !bytes.Equal(before, w.raw("season/reef/C1S1/result")) {
 			t.Fatalf("something changed: %+v, %v", page, err)
 		}

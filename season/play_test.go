@@ -377,7 +377,7 @@ func TestTheBoundaryFlushesAtOnce(t *testing.T) {
 		w.until(time.Hour - time.Second)
 		h.play(s, "catch")
 		w.until(time.Hour + 11*time.Second)
-		page, err := w.engine.Boards().Page(t.Context(), season.BoardKey("reef", "Fish", "C1S1"), 0, 5)
+		page, err := w.engine.Boards().Page(t.Context(), season.BoardKey("reef", "Fish", "C1S1"), 0, 5, store.Ordinal)
 		if err != nil || len(page.Entries) != 1 {
 			t.Fatalf("ten seconds after the boundary: %+v, %v", page.Entries, err)
 		}
@@ -394,7 +394,7 @@ func TestClosingWritesWhatIsLeft(t *testing.T) {
 		if err := h.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		page, err := w.engine.Boards().Page(t.Context(), season.BoardKey("reef", "Fish", "C1S1"), 0, 5)
+		page, err := w.engine.Boards().Page(t.Context(), season.BoardKey("reef", "Fish", "C1S1"), 0, 5, store.Ordinal)
 		if err != nil || len(page.Entries) != 2 {
 			t.Fatalf("%+v, %v", page.Entries, err)
 		}
@@ -483,7 +483,7 @@ func TestTheNodeClosesItsSeasons(t *testing.T) {
 		if err != nil || !report.Complete() {
 			t.Fatalf("%+v, %v", report, err)
 		}
-		page, err := w.engine.Boards().Page(t.Context(), season.BoardKey("reef", "Fish", "C1S1"), 0, 5)
+		page, err := w.engine.Boards().Page(t.Context(), season.BoardKey("reef", "Fish", "C1S1"), 0, 5, store.Ordinal)
 		if err != nil || len(page.Entries) != 1 {
 			t.Fatalf("%+v, %v", page.Entries, err)
 		}

@@ -86,6 +86,14 @@ func (p plainBoards) Top(ctx context.Context, board string, count int) (store.Pa
 	return p.Page(ctx, board, 0, count)
 }
 
+func (p plainBoards) Page(ctx context.Context, board string, offset int64, limit int) (store.Page, error) {
+	return p.Boards.Page(ctx, board, offset, limit, store.Ordinal)
+}
+
+func (p plainBoards) Standing(ctx context.Context, board, key string) (store.Standing, bool, error) {
+	return p.Boards.Standing(ctx, board, key, store.Ordinal)
+}
+
 // Refused is a value that could not be counted any more: its season is over.
 type Refused struct {
 	Key     string

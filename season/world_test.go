@@ -329,8 +329,8 @@ func (b *tappedBoards) Merge(ctx context.Context, board string, batch store.Batc
 	return through(ctx, b.tap, "merge "+board, func(ctx context.Context) ([]store.Change, error) { return b.Boards.Merge(ctx, board, batch) })
 }
 
-func (b *tappedBoards) Page(ctx context.Context, board string, offset int64, limit int) (store.Page, error) {
-	return through(ctx, b.tap, "page "+board, func(ctx context.Context) (store.Page, error) { return b.Boards.Page(ctx, board, offset, limit) })
+func (b *tappedBoards) Page(ctx context.Context, board string, offset int64, limit int, mode store.RankMode) (store.Page, error) {
+	return through(ctx, b.tap, "page "+board, func(ctx context.Context) (store.Page, error) { return b.Boards.Page(ctx, board, offset, limit, mode) })
 }
 
 func (b *tappedBoards) Scores(ctx context.Context, board string, keys ...string) (map[string]store.Entry, error) {

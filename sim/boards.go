@@ -42,17 +42,17 @@ func (b *boards) Merge(ctx context.Context, board string, batch store.Batch) ([]
 }
 
 // Page implements store.Boards.
-func (b *boards) Page(ctx context.Context, board string, offset int64, limit int) (store.Page, error) {
+func (b *boards) Page(ctx context.Context, board string, offset int64, limit int, mode store.RankMode) (store.Page, error) {
 	return doBoard(ctx, b, opBoardRead, board, func(ctx context.Context, d store.Boards) (store.Page, error) {
-		return d.Page(ctx, board, offset, limit)
+		return d.Page(ctx, board, offset, limit, mode)
 	})
 }
 
 // Standing implements store.Boards.
-func (b *boards) Standing(ctx context.Context, board, key string) (store.Standing, bool, error) {
+func (b *boards) Standing(ctx context.Context, board, key string, mode store.RankMode) (store.Standing, bool, error) {
 	found := false
 	s, err := doBoard(ctx, b, opBoardRead, board, func(ctx context.Context, d store.Boards) (store.Standing, error) {
-		s, ok, err := d.Standing(ctx, board, key)
+		s, ok, err := d.Standing(ctx, board, key, mode)
 		found = ok
 		return s, err
 	})
@@ -60,9 +60,9 @@ func (b *boards) Standing(ctx context.Context, board, key string) (store.Standin
 }
 
 // Around implements store.Boards.
-func (b *boards) Around(ctx context.Context, board, key string, n int) (store.Page, error) {
+func (b *boards) Around(ctx context.Context, board, key string, n int, mode store.RankMode) (store.Page, error) {
 	return doBoard(ctx, b, opBoardRead, board, func(ctx context.Context, d store.Boards) (store.Page, error) {
-		return d.Around(ctx, board, key, n)
+		return d.Around(ctx, board, key, n, mode)
 	})
 }
 
@@ -77,6 +77,39 @@ func (b *boards) Scores(ctx context.Context, board string, keys ...string) (map[
 func (b *boards) Remove(ctx context.Context, board string, keys ...string) (int, error) {
 	return doBoard(ctx, b, opBoardWrite, board, func(ctx context.Context, d store.Boards) (int, error) {
 		return d.Remove(ctx, board, keys...)
+	})
+}
+
+// Walk implements store.Boards.
+func (b *boards) Walk(ctx context.Context, board string, from store.Cursor, limit int) (page store.Page, next store.Cursor, err error) {
+	next, err = doBoard(ctx, b, opBoardRead, board, func(ctx context.Context, d store.Boards) (next store.Cursor, err error) {
+		page, next, err = d.Walk(ctx, board, from, limit)
+		return next, err
+	})
+	if err != nil {
+		return store.Page{}, from, err
+	}
+	return page, next, nil
+}
+
+// Hide implements store.Boards.
+func (b *boards) Hide(ctx context.Context, board string, hidden bool, keys ...string) (int, error) {
+	return doBoard(ctx, b, opBoardWrite, board, func(ctx context.Context, d store.Boards) (int, error) {
+		return d.Hide(ctx, board, hidden, keys...)
+	})
+}
+
+// Hidden implements store.Boards.
+func (b *boards) Hidden(ctx context.Context, board, after string, limit int) ([]store.HiddenEntry, error) {
+	return doBoard(ctx, b, opBoardRead, board, func(ctx context.Context, d store.Boards) ([]store.HiddenEntry, error) {
+		return d.Hidden(ctx, board, after, limit)
+	})
+}
+
+// Check implements store.Boards.
+func (b *boards) Check(ctx context.Context, board string, repair bool) (store.BoardCheck, error) {
+	return doBoard(ctx, b, opBoardWrite, board, func(ctx context.Context, d store.Boards) (store.BoardCheck, error) {
+		return d.Check(ctx, board, repair)
 	})
 }
 

@@ -413,7 +413,7 @@ func TestBoardsParkToo(t *testing.T) {
 		if _, err := b.Merge(t.Context(), "kills", batch); err != nil {
 			t.Fatal(err)
 		}
-		s, ok, err := b.Standing(t.Context(), "kills", "p")
+		s, ok, err := b.Standing(t.Context(), "kills", "p", store.Ordinal)
 		if err != nil || !ok || s.Score != 7 || w.Now() != 300*ms {
 			t.Errorf("%+v %v %v at %v", s, ok, err, w.Now())
 		}

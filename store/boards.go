@@ -1,24 +1,35 @@
 package store
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Limits of the board contract, the same for every driver.
 const (
-	MaxBoardName  = 256    // bytes of a board's name
-	MaxEntryKey   = 128    // bytes of an entry's key
-	MaxMeta       = 256    // bytes of an entry's metadata
-	MaxMerge      = 10_000 // entries of one Merge
-	MaxPage       = 1_000  // entries of one Page, Around or Scores
-	MaxGeneration = 64     // bytes of a generation
-	MaxSource     = 128    // bytes of a batch's source
+	MaxBoardName  = 256       // bytes of a board's name
+	MaxEntryKey   = 128       // bytes of an entry's key
+	MaxMeta       = 256       // bytes of an entry's metadata
+	MaxMerge      = 10_000    // entries of one Merge
+	MaxPage       = 1_000     // entries of one Page, Around or Scores
+	MaxGeneration = 64        // bytes of a generation
+	MaxSource     = 128       // bytes of a batch's source
+	MaxHidden     = 10_000    // hidden keys of one board
+	MaxWalkLog    = 1_000_000 // changes of one board that are remembered for walks
 )
+
+// WalkFor is how long a board remembers its changes after the last call of a walk.
+const WalkFor = 15 * time.Minute
 
 // Boards keeps leaderboards: entries (key, score) in a total order that is the same on every
 // engine: score, then sequence, then key in byte order. The sequence is a counter of the
 // board, taken under the board's lock and raised when an entry is created or its score
 // changes: who reached a score first stays above, and no clock is involved.
 //
-// Ranks are exact at any depth and start at 1.
+// Ranks are exact at any depth and start at 1; equal scores share them as the [RankMode] says.
+//
+// A hidden entry keeps its score and takes new ones, but has no rank: it is on no page, in no
+// count and no answer but that of Hidden.
 type Boards interface {
 	// Create makes the board, or does nothing when it exists, and returns the board as it is
 	// (its own generation, not the caller's, when it existed). A board that exists with the
@@ -31,20 +42,39 @@ type Boards interface {
 
 	// Page returns the standings from offset (0 is the best) on, at most limit of them, all
 	// of one state of the board.
-	Page(ctx context.Context, board string, offset int64, limit int) (Page, error)
+	Page(ctx context.Context, board string, offset int64, limit int, mode RankMode) (Page, error)
 
 	// Standing returns the exact standing of key; ok is false when it has no entry.
-	Standing(ctx context.Context, board, key string) (s Standing, ok bool, err error)
+	Standing(ctx context.Context, board, key string, mode RankMode) (s Standing, ok bool, err error)
 
 	// Around returns the standings around key: n above, itself, n below, clamped at both
 	// ends. Without an entry the page has no entries (Total is still right).
-	Around(ctx context.Context, board, key string, n int) (Page, error)
+	Around(ctx context.Context, board, key string, n int, mode RankMode) (Page, error)
 
 	// Scores returns the stored entries of the keys that have one.
 	Scores(ctx context.Context, board string, keys ...string) (map[string]Entry, error)
 
-	// Remove deletes entries and returns how many there were. A sealed board answers ErrSealed.
+	// Walk returns the next standings of a walk, at most limit (≥ 1) of them, with their
+	// ordinal ranks, and the cursor behind them. The zero Cursor begins one. However the board
+	// changes meanwhile, a walk shows every entry once, as it was when the walk began: the
+	// board remembers what it replaces while somebody walks. It forgets WalkFor after the last
+	// call, or when more than MaxWalkLog entries have changed; then, or when the board was
+	// dropped, the answer is ErrCursor. Page.Total and Page.Info are those of the beginning.
+	Walk(ctx context.Context, board string, from Cursor, limit int) (Page, Cursor, error)
+
+	// Remove deletes entries, hidden ones too, and returns how many there were. A key that was
+	// hidden stays hidden. A sealed board answers ErrSealed.
 	Remove(ctx context.Context, board string, keys ...string) (int, error)
+
+	// Hide hides keys, or shows them again, and returns how many changed. A key without an
+	// entry is hidden when one comes. An entry that is shown again stands where its score and
+	// its old sequence put it. A sealed board answers ErrSealed; more than MaxHidden hidden
+	// keys answer ErrTooLarge, and none of the call is hidden.
+	Hide(ctx context.Context, board string, hidden bool, keys ...string) (int, error)
+
+	// Hidden returns the hidden keys, in byte order, after the key after, at most limit
+	// (≤ MaxPage).
+	Hidden(ctx context.Context, board, after string, limit int) ([]HiddenEntry, error)
 
 	// Seal ends all writes to the board, for ever, and returns its final state. When Seal has
 	// answered, no Merge that was in flight can still change the board. Again is the same.
@@ -60,8 +90,36 @@ type Boards interface {
 	// Drop deletes the board with all its entries. A missing board is done.
 	Drop(ctx context.Context, board string) error
 
+	// Check compares what the engine keeps beside the entries (counts, an index) with the
+	// entries, while others write, and puts right what is wrong if repair says so. An engine
+	// that keeps nothing beside them finds nothing. A missing board answers ErrNoBoard.
+	Check(ctx context.Context, board string, repair bool) (BoardCheck, error)
+
 	// Close waits for the calls in flight and frees the engine.
 	Close(ctx context.Context) error
+}
+
+// RankMode is how equal scores share ranks.
+type RankMode uint8
+
+// The rank modes. The ranks below are those of the scores 30, 20, 20, 10.
+const (
+	Ordinal     RankMode = iota // 1, 2, 3, 4: everybody has their own, in the board's total order
+	Competition                 // 1, 2, 2, 4: equal scores share the best of their ranks
+	Dense                       // 1, 2, 2, 3: ranks count scores, not entries; the cost grows with the rank
+)
+
+// String is "ordinal", "competition" or "dense".
+func (m RankMode) String() string {
+	switch m {
+	case Ordinal:
+		return "ordinal"
+	case Competition:
+		return "competition"
+	case Dense:
+		return "dense"
+	}
+	return "no rank mode"
 }
 
 // Order is which end of the scores is the best. It is fixed when a board is created.
@@ -104,7 +162,8 @@ type BoardSpec struct {
 type BoardInfo struct {
 	Order      Order
 	Generation string
-	Count      int64  // entries
+	Count      int64  // entries, without the hidden ones
+	Hidden     int64  // hidden keys
 	Sequence   uint64 // the last sequence given; it grows with every change and never goes back
 	Sealed     bool
 }
@@ -188,8 +247,35 @@ type Standing struct {
 // Page is a slice of a board in its order, all of one state of the board.
 type Page struct {
 	Entries []Standing
+	Offset  int64 // how many entries are before the first one of the page; 0 when it has none
 	Total   int64
 	Info    BoardInfo
+}
+
+// HiddenEntry is a hidden key.
+type HiddenEntry struct {
+	Entry
+	Scored bool // it has an entry; else the key is hidden in advance
+}
+
+// Cursor is where a walk stands. The zero value is the beginning.
+type Cursor struct {
+	Generation string // of the board, when the walk began
+	Version    uint64 // the board's Sequence then
+	Total      int64  // its Count then
+	Seen       int64  // entries that were walked
+	Score      int64  // with Sequence, the last of them
+	Sequence   uint64
+}
+
+// Done tells that the walk has shown everything. A walk that has not begun is not done.
+func (c Cursor) Done() bool { return c != Cursor{} && c.Seen >= c.Total }
+
+// BoardCheck is what Check found.
+type BoardCheck struct {
+	Entries  int64    // entries that were counted
+	Problems []string // what is, or was, wrong, in words; at most 100
+	Repaired bool     // it was put right
 }
 
 // Submission is one entry of a [Batch].

@@ -186,6 +186,21 @@ func checkCount(field string, n, limit int) error {
 	return nil
 }
 
+func checkMode(m RankMode) error {
+	if m > Dense {
+		return &InvalidError{Field: "mode", Problem: fmt.Sprintf("ordinal, competition or dense expected, got %d", m)}
+	}
+	return nil
+}
+
+// checkCursor refuses what no walk has answered.
+func checkCursor(c Cursor) error {
+	if c.Seen < 0 || c.Total < 0 || c != (Cursor{}) && (c.Generation == "" || len(c.Generation) > MaxGeneration) {
+		return &InvalidError{Field: "from", Problem: "a cursor that a walk has answered expected"}
+	}
+	return nil
+}
+
 func checkEntryKey(field, key string) error { return checkText(field, key, MaxEntryKey) }
 
 func checkEntryKeys(keys []string) error {

@@ -220,8 +220,8 @@ func TestLargestCallsReachTheDriver(t *testing.T) {
 		"publish":  st.Bus().Publish(ctx, strings.Repeat("t", store.MaxTopic), make([]byte, store.MaxPayload)),
 	}
 	_, calls["merge"] = st.Boards().Merge(ctx, strings.Repeat("b", store.MaxBoardName), largestBatch())
-	_, calls["page"] = st.Boards().Page(ctx, "b", math.MaxInt64, store.MaxPage)
-	_, calls["around"] = st.Boards().Around(ctx, "b", strings.Repeat("k", store.MaxEntryKey), (store.MaxPage-1)/2)
+	_, calls["page"] = st.Boards().Page(ctx, "b", math.MaxInt64, store.MaxPage, store.Ordinal)
+	_, calls["around"] = st.Boards().Around(ctx, "b", strings.Repeat("k", store.MaxEntryKey), (store.MaxPage-1)/2, store.Ordinal)
 	_, calls["list"] = st.Boards().List(ctx, "", "", store.MaxPage)
 	_, calls["create"] = st.Boards().Create(ctx, "b", store.BoardSpec{Order: store.Ascending, Generation: strings.Repeat("g", store.MaxGeneration)})
 	for name, err := range calls {
@@ -340,9 +340,9 @@ func boardCalls(ctx context.Context, s *store.Store, board, key string) map[stri
 	answers := map[string]error{"drop": b.Drop(ctx, board)}
 	_, answers["create"] = b.Create(ctx, board, store.BoardSpec{Order: store.Ascending, Generation: "g"})
 	_, answers["merge"] = b.Merge(ctx, board, store.Batch{Rule: store.Best, Entries: []store.Submission{{Key: "k"}}})
-	_, answers["page"] = b.Page(ctx, board, 0, 1)
-	_, _, answers["standing"] = b.Standing(ctx, board, key)
-	_, answers["around"] = b.Around(ctx, board, key, 1)
+	_, answers["page"] = b.Page(ctx, board, 0, 1, store.Ordinal)
+	_, _, answers["standing"] = b.Standing(ctx, board, key, store.Ordinal)
+	_, answers["around"] = b.Around(ctx, board, key, 1, store.Ordinal)
 	_, answers["scores"] = b.Scores(ctx, board, key)
 	_, answers["remove"] = b.Remove(ctx, board, key)
 	_, answers["seal"] = b.Seal(ctx, board)
@@ -419,13 +419,13 @@ func TestMalformedBoardArgumentsAreRefused(t *testing.T) {
 	}
 	page := func(offset int64, limit int) func(context.Context, *store.Store) error {
 		return func(ctx context.Context, s *store.Store) error {
-			_, err := s.Boards().Page(ctx, "b", offset, limit)
+			_, err := s.Boards().Page(ctx, "b", offset, limit, store.Ordinal)
 			return err
 		}
 	}
 	around := func(n int) func(context.Context, *store.Store) error {
 		return func(ctx context.Context, s *store.Store) error {
-			_, err := s.Boards().Around(ctx, "b", "k", n)
+			_, err := s.Boards().Around(ctx, "b", "k", n, store.Ordinal)
 			return err
 		}
 	}

@@ -76,28 +76,28 @@ func (c checkedBoards) Merge(ctx context.Context, board string, batch Batch) ([]
 	return c.Boards.Merge(ctx, board, batch)
 }
 
-func (c checkedBoards) Page(ctx context.Context, board string, offset int64, limit int) (Page, error) {
-	if err := firstError(checkBoard(board), checkCount("limit", limit, MaxPage)); err != nil {
+func (c checkedBoards) Page(ctx context.Context, board string, offset int64, limit int, mode RankMode) (Page, error) {
+	if err := firstError(checkBoard(board), checkCount("limit", limit, MaxPage), checkMode(mode)); err != nil {
 		return Page{}, err
 	}
 	if offset < 0 {
 		return Page{}, &InvalidError{Field: "offset", Problem: fmt.Sprintf("0 or more expected, got %d", offset)}
 	}
-	return c.Boards.Page(ctx, board, offset, limit)
+	return c.Boards.Page(ctx, board, offset, limit, mode)
 }
 
-func (c checkedBoards) Standing(ctx context.Context, board, key string) (Standing, bool, error) {
-	if err := firstError(checkBoard(board), checkEntryKey("key", key)); err != nil {
+func (c checkedBoards) Standing(ctx context.Context, board, key string, mode RankMode) (Standing, bool, error) {
+	if err := firstError(checkBoard(board), checkEntryKey("key", key), checkMode(mode)); err != nil {
 		return Standing{}, false, err
 	}
-	return c.Boards.Standing(ctx, board, key)
+	return c.Boards.Standing(ctx, board, key, mode)
 }
 
-func (c checkedBoards) Around(ctx context.Context, board, key string, n int) (Page, error) {
-	if err := firstError(checkBoard(board), checkEntryKey("key", key), checkCount("n", n, (MaxPage-1)/2)); err != nil {
+func (c checkedBoards) Around(ctx context.Context, board, key string, n int, mode RankMode) (Page, error) {
+	if err := firstError(checkBoard(board), checkEntryKey("key", key), checkCount("n", n, (MaxPage-1)/2), checkMode(mode)); err != nil {
 		return Page{}, err
 	}
-	return c.Boards.Around(ctx, board, key, n)
+	return c.Boards.Around(ctx, board, key, n, mode)
 }
 
 func (c checkedBoards) Scores(ctx context.Context, board string, keys ...string) (map[string]Entry, error) {
@@ -118,6 +118,44 @@ func (c checkedBoards) Remove(ctx context.Context, board string, keys ...string)
 		return 0, nil
 	}
 	return c.Boards.Remove(ctx, board, keys...)
+}
+
+func (c checkedBoards) Walk(ctx context.Context, board string, from Cursor, limit int) (Page, Cursor, error) {
+	if err := firstError(checkBoard(board), checkCount("limit", limit, MaxPage), checkCursor(from)); err != nil {
+		return Page{}, from, err
+	}
+	if limit == 0 {
+		return Page{}, from, &InvalidError{Field: "limit", Problem: "1 or more expected, got 0"}
+	}
+	if from.Done() {
+		info := BoardInfo{Generation: from.Generation, Sequence: from.Version, Count: from.Total}
+		return Page{Total: from.Total, Info: info}, from, nil
+	}
+	return c.Boards.Walk(ctx, board, from, limit)
+}
+
+func (c checkedBoards) Hide(ctx context.Context, board string, hidden bool, keys ...string) (int, error) {
+	if err := firstError(checkBoard(board), checkEntryKeys(keys)); err != nil {
+		return 0, err
+	}
+	if len(keys) == 0 {
+		return 0, nil
+	}
+	return c.Boards.Hide(ctx, board, hidden, keys...)
+}
+
+func (c checkedBoards) Hidden(ctx context.Context, board, after string, limit int) ([]HiddenEntry, error) {
+	if err := firstError(checkBoard(board), checkCount("limit", limit, MaxPage), checkListing("", after)); err != nil {
+		return nil, err
+	}
+	return c.Boards.Hidden(ctx, board, after, limit)
+}
+
+func (c checkedBoards) Check(ctx context.Context, board string, repair bool) (BoardCheck, error) {
+	if err := checkBoard(board); err != nil {
+		return BoardCheck{}, err
+	}
+	return c.Boards.Check(ctx, board, repair)
 }
 
 func (c checkedBoards) Seal(ctx context.Context, board string) (BoardInfo, error) {

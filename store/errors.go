@@ -27,6 +27,8 @@ var (
 	ErrSealed = errors.New("store: board sealed")
 	// ErrNoBoard: there is no such board (or it lost its memory); nothing was applied.
 	ErrNoBoard = errors.New("store: no such board")
+	// ErrCursor: the board no longer remembers how it was when the walk began. Begin again.
+	ErrCursor = errors.New("store: cursor too old")
 )
 
 // ConflictError names the key whose condition did not hold. It is an [ErrConflict].
@@ -93,7 +95,7 @@ func OutcomeOf(err error) Outcome {
 	}
 	for _, sentinel := range [...]error{
 		ErrConflict, ErrUnavailable, ErrTooLarge, ErrUnsupported,
-		ErrInvalid, ErrClosed, ErrSealed, ErrNoBoard,
+		ErrInvalid, ErrClosed, ErrSealed, ErrNoBoard, ErrCursor,
 	} {
 		if errors.Is(err, sentinel) {
 			return NotDone

@@ -79,19 +79,39 @@ func (s spyBoards) Merge(_ context.Context, board string, batch store.Batch) ([]
 	return make([]store.Change, len(batch.Entries)), nil
 }
 
-func (s spyBoards) Page(_ context.Context, board string, _ int64, _ int) (store.Page, error) {
+func (s spyBoards) Page(_ context.Context, board string, _ int64, _ int, _ store.RankMode) (store.Page, error) {
 	s.saw("page %s", board)
 	return store.Page{}, nil
 }
 
-func (s spyBoards) Standing(_ context.Context, board, key string) (store.Standing, bool, error) {
+func (s spyBoards) Standing(_ context.Context, board, key string, _ store.RankMode) (store.Standing, bool, error) {
 	s.saw("standing %s %s", board, key)
 	return store.Standing{}, true, nil
 }
 
-func (s spyBoards) Around(_ context.Context, board, key string, _ int) (store.Page, error) {
+func (s spyBoards) Around(_ context.Context, board, key string, _ int, _ store.RankMode) (store.Page, error) {
 	s.saw("around %s %s", board, key)
 	return store.Page{}, nil
+}
+
+func (s spyBoards) Walk(_ context.Context, board string, from store.Cursor, _ int) (store.Page, store.Cursor, error) {
+	s.saw("walk %s", board)
+	return store.Page{}, from, nil
+}
+
+func (s spyBoards) Hide(_ context.Context, board string, hidden bool, keys ...string) (int, error) {
+	s.saw("hide %s %v %q", board, hidden, keys)
+	return 0, nil
+}
+
+func (s spyBoards) Hidden(_ context.Context, board, after string, _ int) ([]store.HiddenEntry, error) {
+	s.saw("hidden %s %q", board, after)
+	return nil, nil
+}
+
+func (s spyBoards) Check(_ context.Context, board string, repair bool) (store.BoardCheck, error) {
+	s.saw("check %s %v", board, repair)
+	return store.BoardCheck{}, nil
 }
 
 func (s spyBoards) Scores(_ context.Context, board string, keys ...string) (map[string]store.Entry, error) {

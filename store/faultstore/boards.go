@@ -42,25 +42,25 @@ func (b *boards) Merge(ctx context.Context, board string, batch store.Batch) ([]
 }
 
 // Page implements store.Boards.
-func (b *boards) Page(ctx context.Context, board string, offset int64, limit int) (store.Page, error) {
+func (b *boards) Page(ctx context.Context, board string, offset int64, limit int, mode store.RankMode) (store.Page, error) {
 	return through(ctx, b.port, b.call("page", false, board), func(ctx context.Context) (store.Page, error) {
-		return b.next.Page(ctx, board, offset, limit)
+		return b.next.Page(ctx, board, offset, limit, mode)
 	})
 }
 
 // Standing implements store.Boards.
-func (b *boards) Standing(ctx context.Context, board, key string) (store.Standing, bool, error) {
+func (b *boards) Standing(ctx context.Context, board, key string, mode store.RankMode) (store.Standing, bool, error) {
 	s, err := through(ctx, b.port, b.call("standing", false, board, key), func(ctx context.Context) (standing, error) {
-		s, ok, err := b.next.Standing(ctx, board, key)
+		s, ok, err := b.next.Standing(ctx, board, key, mode)
 		return standing{s, ok}, err
 	})
 	return s.standing, s.ok, err
 }
 
 // Around implements store.Boards.
-func (b *boards) Around(ctx context.Context, board, key string, n int) (store.Page, error) {
+func (b *boards) Around(ctx context.Context, board, key string, n int, mode store.RankMode) (store.Page, error) {
 	return through(ctx, b.port, b.call("around", false, board, key), func(ctx context.Context) (store.Page, error) {
-		return b.next.Around(ctx, board, key, n)
+		return b.next.Around(ctx, board, key, n, mode)
 	})
 }
 
@@ -76,6 +76,46 @@ func (b *boards) Remove(ctx context.Context, board string, keys ...string) (int,
 	keys = slices.Clone(keys) // it may be needed after the call
 	return through(ctx, b.port, b.call("remove", true, board), func(ctx context.Context) (int, error) {
 		return b.next.Remove(ctx, board, keys...)
+	})
+}
+
+// walked is the answer of Walk.
+type walked struct {
+	page store.Page
+	next store.Cursor
+}
+
+// Walk implements store.Boards.
+func (b *boards) Walk(ctx context.Context, board string, from store.Cursor, limit int) (store.Page, store.Cursor, error) {
+	w, err := through(ctx, b.port, b.call("walk", false, board), func(ctx context.Context) (walked, error) {
+		page, next, err := b.next.Walk(ctx, board, from, limit)
+		return walked{page, next}, err
+	})
+	if err != nil {
+		return store.Page{}, from, err
+	}
+	return w.page, w.next, nil
+}
+
+// Hide implements store.Boards.
+func (b *boards) Hide(ctx context.Context, board string, hidden bool, keys ...string) (int, error) {
+	keys = slices.Clone(keys) // it may be needed after the call
+	return through(ctx, b.port, b.call("hide", true, board), func(ctx context.Context) (int, error) {
+		return b.next.Hide(ctx, board, hidden, keys...)
+	})
+}
+
+// Hidden implements store.Boards.
+func (b *boards) Hidden(ctx context.Context, board, after string, limit int) ([]store.HiddenEntry, error) {
+	return through(ctx, b.port, b.call("hidden", false, board), func(ctx context.Context) ([]store.HiddenEntry, error) {
+		return b.next.Hidden(ctx, board, after, limit)
+	})
+}
+
+// Check implements store.Boards.
+func (b *boards) Check(ctx context.Context, board string, repair bool) (store.BoardCheck, error) {
+	return through(ctx, b.port, b.call("check", repair, board), func(ctx context.Context) (store.BoardCheck, error) {
+		return b.next.Check(ctx, board, repair)
 	})
 }
 

@@ -61,7 +61,7 @@ func (w *world) stored(key string) bool {
 // entered tells whether the board has the entry.
 func (w *world) entered(key string) bool {
 	w.t.Helper()
-	_, ok, err := w.plain.Boards.Standing(w.t.Context(), "board", key)
+	_, ok, err := w.plain.Boards.Standing(w.t.Context(), "board", key, store.Ordinal)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -232,15 +232,15 @@ func TestReadsUnderEachFault(t *testing.T) {
 			return err
 		},
 		"page": func(ctx context.Context, w *world) error {
-			_, err := w.parts.Boards.Page(ctx, "board", 0, 1)
+			_, err := w.parts.Boards.Page(ctx, "board", 0, 1, store.Ordinal)
 			return err
 		},
 		"standing": func(ctx context.Context, w *world) error {
-			_, _, err := w.parts.Boards.Standing(ctx, "board", "key")
+			_, _, err := w.parts.Boards.Standing(ctx, "board", "key", store.Ordinal)
 			return err
 		},
 		"around": func(ctx context.Context, w *world) error {
-			_, err := w.parts.Boards.Around(ctx, "board", "key", 1)
+			_, err := w.parts.Boards.Around(ctx, "board", "key", 1, store.Ordinal)
 			return err
 		},
 		"scores": func(ctx context.Context, w *world) error {

@@ -33,12 +33,12 @@ func TestManyEntries(t *testing.T) {
 	b := process(t, memstore.New(nil)).Boards()
 	fill(t, b, n)
 	for _, offset := range []int64{0, 1, n/2 - 1, n - 3} {
-		page, err := b.Page(t.Context(), "board", offset, 3)
+		page, err := b.Page(t.Context(), "board", offset, 3, store.Ordinal)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, s := range page.Entries {
-			one, ok, err := b.Standing(t.Context(), "board", s.Key)
+			one, ok, err := b.Standing(t.Context(), "board", s.Key, store.Ordinal)
 			if err != nil || !ok || one.Rank != offset+int64(i)+1 || s.Rank != one.Rank || page.Total != n {
 				t.Errorf("entry %d of the page at %d: %+v and %+v, %v, of %d", i, offset, s, one, err, page.Total)
 			}
@@ -57,7 +57,7 @@ func BenchmarkStanding(b *testing.B) {
 			i := 0
 			for b.Loop() {
 				i = (i + 7919) % n
-				if _, ok, err := boards.Standing(b.Context(), "board", fmt.Sprintf("player/%07d", i)); !ok || err != nil {
+				if _, ok, err := boards.Standing(b.Context(), "board", fmt.Sprintf("player/%07d", i), store.Ordinal); !ok || err != nil {
 					b.Fatal(ok, err)
 				}
 			}

@@ -124,7 +124,7 @@ func (h *boards) Merge(ctx context.Context, name string, batch store.Batch) (cha
 }
 
 // Page implements store.Boards.
-func (h *boards) Page(ctx context.Context, name string, offset int64, limit int) (page store.Page, err error) {
+func (h *boards) Page(ctx context.Context, name string, offset int64, limit int, _ store.RankMode) (page store.Page, err error) {
 	err = h.read(ctx, "page", name, func(b *board) {
 		page = b.page(int(min(offset, int64(len(b.entries)))), limit)
 	})
@@ -132,7 +132,7 @@ func (h *boards) Page(ctx context.Context, name string, offset int64, limit int)
 }
 
 // Standing implements store.Boards.
-func (h *boards) Standing(ctx context.Context, name, key string) (s store.Standing, ok bool, err error) {
+func (h *boards) Standing(ctx context.Context, name, key string, _ store.RankMode) (s store.Standing, ok bool, err error) {
 	err = h.read(ctx, "standing", name, func(b *board) {
 		var e *entry
 		if e, ok = b.entries[key]; ok {
@@ -143,7 +143,7 @@ func (h *boards) Standing(ctx context.Context, name, key string) (s store.Standi
 }
 
 // Around implements store.Boards.
-func (h *boards) Around(ctx context.Context, name, key string, n int) (page store.Page, err error) {
+func (h *boards) Around(ctx context.Context, name, key string, n int, _ store.RankMode) (page store.Page, err error) {
 	err = h.read(ctx, "around", name, func(b *board) {
 		e, ok := b.entries[key]
 		if !ok {

@@ -79,7 +79,7 @@ func create(t *testing.T, b store.Boards, board, generation string) store.BoardI
 
 func standings(t *testing.T, b store.Boards, board string) string {
 	t.Helper()
-	page, err := b.Page(t.Context(), board, 0, store.MaxPage)
+	page, err := b.Page(t.Context(), board, 0, store.MaxPage, store.Ordinal)
 	if err != nil {
 		return err.Error()
 	}
@@ -260,7 +260,7 @@ func TestSnapshotHoldsAllOfABoard(t *testing.T) {
 	lastAt(5, 50)
 	sumAt(3)
 	snapshot := e.Snapshot(memstore.Boards)
-	want, err := b.Page(t.Context(), "board", 0, 10)
+	want, err := b.Page(t.Context(), "board", 0, 10, store.Ordinal)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func TestSnapshotHoldsAllOfABoard(t *testing.T) {
 	lastAt(9, 90)
 	sumAt(7)
 	e.Restore(snapshot)
-	got, err := b.Page(t.Context(), "board", 0, 10)
+	got, err := b.Page(t.Context(), "board", 0, 10, store.Ordinal)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func BenchmarkRank(b *testing.B) {
 	fillBoard(b, boards, *entriesFlag)
 	n := int64(*entriesFlag)
 	for _, depth := range []int64{1, n / 1000, n / 10, n / 2, n - 1000} {
-		page, err := boards.Page(b.Context(), "top", depth-1, 200)
+		page, err := boards.Page(b.Context(), "top", depth-1, 200, store.Ordinal)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func BenchmarkRank(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				want := page.Entries[i%len(page.Entries)]
 				start := time.Now()
-				s, ok, err := boards.Standing(b.Context(), "top", want.Key)
+				s, ok, err := boards.Standing(b.Context(), "top", want.Key, store.Ordinal)
 				latencies = append(latencies, time.Since(start))
 				if err != nil || !ok || s.Rank != want.Rank {
 					b.Fatalf("Standing = %v, %v, %v, want rank %d", s, ok, err, want.Rank)
@@ -70,7 +70,7 @@ func BenchmarkRank(b *testing.B) {
 			var latencies []time.Duration
 			for b.Loop() {
 				start := time.Now()
-				if _, err := boards.Page(b.Context(), "top", depth-1, 50); err != nil {
+				if _, err := boards.Page(b.Context(), "top", depth-1, 50, store.Ordinal); err != nil {
 					b.Fatal(err)
 				}
 				latencies = append(latencies, time.Since(start))

@@ -129,25 +129,25 @@ func (g *boardGame) Reopen(t *rapid.T) {
 func (g *boardGame) Check(t *rapid.T) {
 	ignore := cmp.Options{cmpopts.IgnoreFields(store.BoardInfo{}, "Generation"), cmpopts.EquateEmpty()}
 	all := g.model.Standings()
-	whole, err := g.engine.Boards().Page(t.Context(), g.name, 0, store.MaxPage)
+	whole, err := g.engine.Boards().Page(t.Context(), g.name, 0, store.MaxPage, store.Ordinal)
 	if d := cmp.Diff(all, whole.Entries, ignore); d != "" || err != nil {
 		t.Fatalf("the whole board: %v (-want +got):\n%s", err, d)
 	}
 	for first := rapid.IntRange(0, 40).Draw(t, "first"); first < len(all); first += 41 {
 		want := all[first]
-		got, ok, err := g.engine.Boards().Standing(t.Context(), g.name, want.Key)
+		got, ok, err := g.engine.Boards().Standing(t.Context(), g.name, want.Key, store.Ordinal)
 		if err != nil || !ok || !cmp.Equal(want, got) {
 			t.Fatalf("Standing(%s) = %+v, %v, %v, want %+v", want.Key, got, ok, err, want)
 		}
 	}
 	offset := rapid.Int64Range(0, int64(len(all))+2).Draw(t, "offset")
 	limit := rapid.IntRange(0, 100).Draw(t, "limit")
-	page, err := g.engine.Boards().Page(t.Context(), g.name, offset, limit)
+	page, err := g.engine.Boards().Page(t.Context(), g.name, offset, limit, store.Ordinal)
 	if d := cmp.Diff(g.model.Page(offset, limit), page, ignore); d != "" || err != nil {
 		t.Fatalf("Page(%d, %d): %v (-want +got):\n%s", offset, limit, err, d)
 	}
 	key := "k" + strconv.Itoa(rapid.IntRange(0, 400).Draw(t, "key"))
-	around, err := g.engine.Boards().Around(t.Context(), g.name, key, limit)
+	around, err := g.engine.Boards().Around(t.Context(), g.name, key, limit, store.Ordinal)
 	if d := cmp.Diff(g.model.Around(key, limit), around, ignore); d != "" || err != nil {
 		t.Fatalf("Around(%s, %d): %v (-want +got):\n%s", key, limit, err, d)
 	}
@@ -201,7 +201,7 @@ func TestConstantScore(t *testing.T) {
 		}
 	}
 	for _, i := range []int{0, 1, 4999, 5000, 12_345, n - 1} {
-		s, ok, err := e.Boards().Standing(t.Context(), "same", entryKey(i))
+		s, ok, err := e.Boards().Standing(t.Context(), "same", entryKey(i), store.Ordinal)
 		if err != nil || !ok || s.Rank != int64(i)+1 || s.Sequence != uint64(i)+1 {
 			t.Fatalf("Standing(%d) = %+v, %v, %v", i, s, ok, err)
 		}
@@ -239,14 +239,14 @@ func TestDropSweeps(t *testing.T) {
 	e := open(t, folder, nil)
 	for range 2 {
 		createBoard(t, e.Boards(), "top")
-		if page, err := e.Boards().Page(t.Context(), "top", 0, 10); err != nil || page.Total != 0 || len(page.Entries) != 0 {
+		if page, err := e.Boards().Page(t.Context(), "top", 0, 10, store.Ordinal); err != nil || page.Total != 0 || len(page.Entries) != 0 {
 			t.Fatalf("a new board holds %+v, %v", page, err)
 		}
 		fill(t, e.Boards(), 3500)
 		if err := e.Boards().Drop(t.Context(), "top"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := e.Boards().Page(t.Context(), "top", 0, 10); !errors.Is(err, store.ErrNoBoard) {
+		if _, err := e.Boards().Page(t.Context(), "top", 0, 10, store.Ordinal); !errors.Is(err, store.ErrNoBoard) {
 			t.Fatalf("Page = %v, want no board", err)
 		}
 	}
@@ -428,7 +428,7 @@ func TestPagesAreOfOneState(t *testing.T) {
 		})
 	}
 	for sequence := uint64(0); sequence < 2000; { // while some thousand changes are made
-		page, err := reader.Boards().Page(t.Context(), "top", 0, 100)
+		page, err := reader.Boards().Page(t.Context(), "top", 0, 100, store.Ordinal)
 		if err != nil {
 			t.Fatal(err)
 		}

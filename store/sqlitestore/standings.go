@@ -42,7 +42,7 @@ func (h *boards) Info(ctx context.Context, board string) (info store.BoardInfo, 
 }
 
 // Page implements store.Boards.
-func (h *boards) Page(ctx context.Context, board string, offset int64, limit int) (page store.Page, err error) {
+func (h *boards) Page(ctx context.Context, board string, offset int64, limit int, _ store.RankMode) (page store.Page, err error) {
 	err = h.read(ctx, "page", board, func(ctx context.Context, c *conn, b boardRow) error {
 		page, err = b.page(ctx, c, offset, limit)
 		return err
@@ -51,7 +51,7 @@ func (h *boards) Page(ctx context.Context, board string, offset int64, limit int
 }
 
 // Standing implements store.Boards.
-func (h *boards) Standing(ctx context.Context, board, key string) (s store.Standing, ok bool, err error) {
+func (h *boards) Standing(ctx context.Context, board, key string, _ store.RankMode) (s store.Standing, ok bool, err error) {
 	err = h.read(ctx, "standing", board, func(ctx context.Context, c *conn, b boardRow) error {
 		var at position
 		if s.Entry, at, ok, err = b.entry(ctx, c, key); err != nil || !ok {
@@ -65,7 +65,7 @@ func (h *boards) Standing(ctx context.Context, board, key string) (s store.Stand
 }
 
 // Around implements store.Boards.
-func (h *boards) Around(ctx context.Context, board, key string, n int) (page store.Page, err error) {
+func (h *boards) Around(ctx context.Context, board, key string, n int, _ store.RankMode) (page store.Page, err error) {
 	err = h.read(ctx, "surroundings", board, func(ctx context.Context, c *conn, b boardRow) error {
 		_, at, ok, err := b.entry(ctx, c, key)
 		if err != nil {

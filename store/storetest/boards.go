@@ -175,7 +175,7 @@ func walk(t tester, b store.Boards, name string, size int) ([]store.Standing, st
 		info store.BoardInfo
 	)
 	for offset := int64(0); ; offset += int64(size) {
-		page, err := b.Page(t.Context(), name, offset, size)
+		page, err := b.Page(t.Context(), name, offset, size, store.Ordinal)
 		if err != nil {
 			t.Fatalf("Page %s: %v", name, err)
 		}

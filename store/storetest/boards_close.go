@@ -162,7 +162,7 @@ func boardsCloseWaits(t *testing.T, h Harness[store.Boards]) {
 	for c := range answers {
 		for key, err := range answers[c] {
 			checkVocabulary(t, "Merge", err)
-			_, found, readErr := after.Standing(ctx, "board", key)
+			_, found, readErr := after.Standing(ctx, "board", key, store.Ordinal)
 			ok(t, "Standing", readErr)
 			if outcome := store.OutcomeOf(err); outcome == store.Done && !found || outcome == store.NotDone && found {
 				t.Fatalf("%s was answered %v, found = %v", key, err, found)

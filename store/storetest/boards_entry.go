@@ -75,10 +75,10 @@ func metaOfEveryByte(t *testing.T, h Harness[store.Boards]) {
 	}
 	w.best(t, withMeta(entry("all", 1), string(all)), withMeta(entry("zero", 2), "\x00"), withMeta(entry("utf-8", 3), "Žluťoučký 魚 🐟"), withMeta(entry("none", 4), ""))
 	w.compare(t)
-	page, err := w.boards.Around(t.Context(), "board", "zero", 2)
+	page, err := w.boards.Around(t.Context(), "board", "zero", 2, store.Ordinal)
 	ok(t, "Around", err)
 	for _, s := range page.Entries {
-		if one, found, err := w.boards.Standing(t.Context(), "board", s.Key); err != nil || !found || !bytes.Equal(one.Meta, s.Meta) {
+		if one, found, err := w.boards.Standing(t.Context(), "board", s.Key, store.Ordinal); err != nil || !found || !bytes.Equal(one.Meta, s.Meta) {
 			t.Fatalf("Standing of %s = %q, %v, %v; Around has %q", s.Key, one.Meta, found, err, s.Meta)
 		}
 	}
@@ -116,7 +116,7 @@ func compareEach(t *testing.T, w *twin) {
 
 func compareOne(t *testing.T, w *twin, s store.Standing) {
 	t.Helper()
-	one, found, err := w.boards.Standing(t.Context(), w.name, s.Key)
+	one, found, err := w.boards.Standing(t.Context(), w.name, s.Key, store.Ordinal)
 	ok(t, "Standing "+s.Key, err)
 	if diff := cmp.Diff(s, one); diff != "" || !found {
 		t.Fatalf("Standing of %s, found %v (-page +standing):\n%s", s.Key, found, diff)
@@ -134,7 +134,7 @@ func missingEntries(t *testing.T, h Harness[store.Boards]) {
 		if fill {
 			w.best(t, entry("a", 3), entry("c", 1), entry("zero", 0))
 		}
-		s, found, err := w.boards.Standing(t.Context(), "board", "b")
+		s, found, err := w.boards.Standing(t.Context(), "board", "b", store.Ordinal)
 		ok(t, "Standing", err)
 		if diff := cmp.Diff(store.Standing{}, s); diff != "" || found {
 			t.Fatalf("Standing of a missing key, found %v (-want +got):\n%s", found, diff)
@@ -144,7 +144,7 @@ func missingEntries(t *testing.T, h Harness[store.Boards]) {
 		if _, found := scores["zero"]; len(scores) > 1 || found != fill {
 			t.Fatalf("Scores = %v, want zero only when it has an entry (%v)", scores, fill)
 		}
-		page, err := w.boards.Around(t.Context(), "board", "b", 5)
+		page, err := w.boards.Around(t.Context(), "board", "b", 5, store.Ordinal)
 		ok(t, "Around", err)
 		if info := w.model.Info(); len(page.Entries) != 0 || page.Total != info.Count || page.Info.Count != info.Count {
 			t.Fatalf("Around a missing key = %+v, want no entries and total %d", page, info.Count)
@@ -211,11 +211,11 @@ func boardCallersMayChange(t *testing.T, h Harness[store.Boards]) {
 		entries[i] = store.Submission{}
 	}
 	w.compare(t)
-	page, err := b.Page(t.Context(), "board", 0, 10)
+	page, err := b.Page(t.Context(), "board", 0, 10, store.Ordinal)
 	ok(t, "Page", err)
-	around, err := b.Around(t.Context(), "board", "a", 10)
+	around, err := b.Around(t.Context(), "board", "a", 10, store.Ordinal)
 	ok(t, "Around", err)
-	one, _, err := b.Standing(t.Context(), "board", "a")
+	one, _, err := b.Standing(t.Context(), "board", "a", store.Ordinal)
 	ok(t, "Standing", err)
 	scores, err := b.Scores(t.Context(), "board", "a", "b")
 	ok(t, "Scores", err)

@@ -78,12 +78,12 @@ func compareSample(t *testing.T, w *twin, rng *rand.Rand) {
 		if i%10 != 0 {
 			continue
 		}
-		page, err := w.boards.Around(t.Context(), w.name, all[at].Key, 5)
+		page, err := w.boards.Around(t.Context(), w.name, all[at].Key, 5, store.Ordinal)
 		ok(t, "Around", err)
 		if diff := cmp.Diff(all[max(0, at-5):min(len(all), at+6)], page.Entries); diff != "" {
 			t.Fatalf("5 around rank %d (-want +got):\n%s", at+1, diff)
 		}
-		deep, err := w.boards.Page(t.Context(), w.name, int64(at), 3)
+		deep, err := w.boards.Page(t.Context(), w.name, int64(at), 3, store.Ordinal)
 		ok(t, "Page", err)
 		if !slices.EqualFunc(deep.Entries, all[at:min(len(all), at+3)], func(a, b store.Standing) bool { return a.Key == b.Key && a.Rank == b.Rank }) {
 			t.Fatalf("Page at %d has %s, want %s", at, keysOf(deep.Entries), keysOf(all[at:min(len(all), at+3)]))

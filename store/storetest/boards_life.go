@@ -95,9 +95,9 @@ func everyBoardCall(ctx context.Context, b store.Boards, name string) map[string
 	}
 	_, answers["Remove"] = b.Remove(ctx, name, "key")
 	_, answers["Seal"] = b.Seal(ctx, name)
-	_, answers["Page"] = b.Page(ctx, name, 0, 10)
-	_, _, answers["Standing"] = b.Standing(ctx, name, "key")
-	_, answers["Around"] = b.Around(ctx, name, "key", 1)
+	_, answers["Page"] = b.Page(ctx, name, 0, 10, store.Ordinal)
+	_, _, answers["Standing"] = b.Standing(ctx, name, "key", store.Ordinal)
+	_, answers["Around"] = b.Around(ctx, name, "key", 1, store.Ordinal)
 	_, answers["Scores"] = b.Scores(ctx, name, "key")
 	_, answers["Info"] = b.Info(ctx, name)
 	return answers
@@ -171,7 +171,7 @@ func handlesAgree(t *testing.T, h Harness[store.Boards]) {
 		w.best(t, entry(fmt.Sprintf("key/%d", i%11), int64(i*7%13)))
 		w.boards = handles[(i+1)%len(handles)]
 		w.compare(t)
-		whole, err := handles[(i+2)%len(handles)].Page(t.Context(), "board", 0, store.MaxPage)
+		whole, err := handles[(i+2)%len(handles)].Page(t.Context(), "board", 0, store.MaxPage, store.Ordinal)
 		ok(t, "Page", err)
 		for _, s := range whole.Entries {
 			compareOne(t, w, s)

@@ -133,7 +133,7 @@ func pagesOfEverySize(t *testing.T, h Harness[store.Boards]) {
 	}
 	for first := range 25 { // at every offset, not only at multiples
 		for _, limit := range []int{0, 1, 4, store.MaxPage} {
-			page, err := w.boards.Page(t.Context(), "board", int64(first), limit)
+			page, err := w.boards.Page(t.Context(), "board", int64(first), limit, store.Ordinal)
 			ok(t, "Page", err)
 			if diff := cmp.Diff(all[first:min(first+limit, 25)], page.Entries, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("Page at %d of %d (-want +got):\n%s", first, limit, diff)
@@ -149,7 +149,7 @@ func pagesBeyond(t *testing.T, h Harness[store.Boards]) {
 			w.best(t, entry(fmt.Sprint(i), i))
 		}
 		for _, offset := range []int64{fill, fill + 1, 1 << 40, 1<<63 - 1} {
-			page, err := w.boards.Page(t.Context(), "board", offset, store.MaxPage)
+			page, err := w.boards.Page(t.Context(), "board", offset, store.MaxPage, store.Ordinal)
 			ok(t, "Page", err)
 			if len(page.Entries) != 0 || page.Total != fill || page.Info.Count != fill {
 				t.Fatalf("Page at %d of %d entries = %+v, want no entries and the total", offset, fill, page)
@@ -169,7 +169,7 @@ func ranksAreGlobal(t *testing.T, h Harness[store.Boards]) {
 	}
 	w.best(t, entries...)
 	for offset := int64(0); offset < 230; offset += 100 {
-		page, err := w.boards.Page(t.Context(), "board", offset, 100)
+		page, err := w.boards.Page(t.Context(), "board", offset, 100, store.Ordinal)
 		ok(t, "Page", err)
 		for i, s := range page.Entries {
 			if s.Rank != offset+int64(i)+1 {
@@ -225,7 +225,7 @@ func aroundEveryPosition(t *testing.T, h Harness[store.Boards]) {
 		all := w.compare(t)
 		for at, s := range all {
 			for n := range size + 2 {
-				page, err := b.Around(t.Context(), w.name, s.Key, n)
+				page, err := b.Around(t.Context(), w.name, s.Key, n, store.Ordinal)
 				ok(t, "Around", err)
 				want := store.Page{Entries: all[max(0, at-n):min(size, at+n+1)], Total: int64(size), Info: w.info}
 				if diff := cmp.Diff(want, page); diff != "" {
@@ -246,7 +246,7 @@ func aroundLargest(t *testing.T, h Harness[store.Boards]) {
 	all := w.compare(t)
 	const reach = (store.MaxPage - 1) / 2
 	for _, at := range []int{0, 1, reach - 1, reach, reach + 1, 1249, 2499 - reach, 2498, 2499} {
-		page, err := w.boards.Around(t.Context(), "board", all[at].Key, reach)
+		page, err := w.boards.Around(t.Context(), "board", all[at].Key, reach, store.Ordinal)
 		ok(t, "Around", err)
 		if diff := cmp.Diff(all[max(0, at-reach):min(2500, at+reach+1)], page.Entries); diff != "" {
 			t.Fatalf("%d around rank %d (-want +got):\n%s", reach, at+1, diff)

@@ -202,7 +202,7 @@ func pagesOfOneState(t *testing.T, h Harness[store.Boards]) {
 
 // onePage reads in three ways what must be consistent in itself.
 func onePage(ctx context.Context, b store.Boards, offset, count int64) error {
-	page, err := b.Page(ctx, "board", offset, 20)
+	page, err := b.Page(ctx, "board", offset, 20, store.Ordinal)
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func onePage(ctx context.Context, b store.Boards, offset, count int64) error {
 	if err := skipped(page.Entries); err != nil {
 		return fmt.Errorf("page at %d: %w", offset, err)
 	}
-	around, err := b.Around(ctx, "board", "mover", int(offset))
+	around, err := b.Around(ctx, "board", "mover", int(offset), store.Ordinal)
 	if err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ func sequenceHasNoHoles(t *testing.T, h Harness[store.Boards]) {
 		known, upTo := make(map[string]bool), uint64(0)
 		for last := false; !last; {
 			last = running.Load() == 0
-			page, err := b.Page(ctx, "board", 0, store.MaxPage)
+			page, err := b.Page(ctx, "board", 0, store.MaxPage, store.Ordinal)
 			if err != nil {
 				return err
 			}

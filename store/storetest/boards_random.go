@@ -80,21 +80,21 @@ func drawBatch(t *rapid.T) store.Batch {
 func readSome(t *rapid.T, w *twin) {
 	key := drawKey().Draw(t, "key")
 	wanted, wantFound := w.model.Standing(key)
-	one, found, err := w.boards.Standing(t.Context(), w.name, key)
+	one, found, err := w.boards.Standing(t.Context(), w.name, key, store.Ordinal)
 	wantWord(t, "Standing", err, nil)
 	blind := cmpopts.IgnoreFields(store.Entry{}, "Sequence")
 	if diff := cmp.Diff(wanted, one, blind); diff != "" || found != wantFound {
 		t.Fatalf("Standing %s, found %v, want %v (-want +got):\n%s", key, found, wantFound, diff)
 	}
 	n := rapid.IntRange(0, 9).Draw(t, "reach")
-	page, err := w.boards.Around(t.Context(), w.name, key, n)
+	page, err := w.boards.Around(t.Context(), w.name, key, n, store.Ordinal)
 	wantWord(t, "Around", err, nil)
 	blindPage := cmp.Options{blind, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(store.BoardInfo{}, "Sequence", "Generation")}
 	if diff := cmp.Diff(w.model.Around(key, n), page, blindPage); diff != "" {
 		t.Fatalf("%d around %s (-want +got):\n%s", n, key, diff)
 	}
 	offset := rapid.Int64Range(0, 9).Draw(t, "offset")
-	page, err = w.boards.Page(t.Context(), w.name, offset, n)
+	page, err = w.boards.Page(t.Context(), w.name, offset, n, store.Ordinal)
 	wantWord(t, "Page", err, nil)
 	if diff := cmp.Diff(w.model.Page(offset, n), page, blindPage); diff != "" {
 		t.Fatalf("Page at %d of %d (-want +got):\n%s", offset, n, diff)

@@ -137,14 +137,14 @@ func sealAgainstMerges(t *testing.T, h Harness[store.Boards]) {
 			if !info.Sealed {
 				return fmt.Errorf("Seal = %+v", info)
 			}
-			page, err := closer.Page(ctx, w.name, 0, store.MaxPage)
+			page, err := closer.Page(ctx, w.name, 0, store.MaxPage, store.Ordinal)
 			if err == nil && page.Info != info {
 				err = fmt.Errorf("Seal = %+v, the page after it %+v", info, page.Info)
 			}
 			final = page.Entries
 			return err
 		})
-		page, err := handles[0].Page(ctx, w.name, 0, store.MaxPage)
+		page, err := handles[0].Page(ctx, w.name, 0, store.MaxPage, store.Ordinal)
 		ok(t, "Page", err)
 		if diff := cmp.Diff(final, page.Entries); diff != "" {
 			t.Fatalf("round %d: the board changed after Seal had answered (-then +now):\n%s", round, diff)

@@ -15,9 +15,9 @@ type boards struct {
 	store.Boards
 	create   func(ctx context.Context, board string, spec store.BoardSpec) (store.BoardInfo, error)
 	merge    func(ctx context.Context, board string, b store.Batch) ([]store.Change, error)
-	page     func(ctx context.Context, board string, offset int64, limit int) (store.Page, error)
-	standing func(ctx context.Context, board, key string) (store.Standing, bool, error)
-	around   func(ctx context.Context, board, key string, n int) (store.Page, error)
+	page     func(ctx context.Context, board string, offset int64, limit int, mode store.RankMode) (store.Page, error)
+	standing func(ctx context.Context, board, key string, mode store.RankMode) (store.Standing, bool, error)
+	around   func(ctx context.Context, board, key string, n int, mode store.RankMode) (store.Page, error)
 	remove   func(ctx context.Context, board string, keys []string) (int, error)
 	seal     func(ctx context.Context, board string) (store.BoardInfo, error)
 	list     func(ctx context.Context, prefix, after string, limit int) ([]string, error)
@@ -38,25 +38,25 @@ func (b *boards) Merge(ctx context.Context, board string, batch store.Batch) ([]
 	return b.Boards.Merge(ctx, board, batch)
 }
 
-func (b *boards) Page(ctx context.Context, board string, offset int64, limit int) (store.Page, error) {
+func (b *boards) Page(ctx context.Context, board string, offset int64, limit int, mode store.RankMode) (store.Page, error) {
 	if b.page != nil {
-		return b.page(ctx, board, offset, limit)
+		return b.page(ctx, board, offset, limit, mode)
 	}
-	return b.Boards.Page(ctx, board, offset, limit)
+	return b.Boards.Page(ctx, board, offset, limit, mode)
 }
 
-func (b *boards) Standing(ctx context.Context, board, key string) (store.Standing, bool, error) {
+func (b *boards) Standing(ctx context.Context, board, key string, mode store.RankMode) (store.Standing, bool, error) {
 	if b.standing != nil {
-		return b.standing(ctx, board, key)
+		return b.standing(ctx, board, key, mode)
 	}
-	return b.Boards.Standing(ctx, board, key)
+	return b.Boards.Standing(ctx, board, key, mode)
 }
 
-func (b *boards) Around(ctx context.Context, board, key string, n int) (store.Page, error) {
+func (b *boards) Around(ctx context.Context, board, key string, n int, mode store.RankMode) (store.Page, error) {
 	if b.around != nil {
-		return b.around(ctx, board, key, n)
+		return b.around(ctx, board, key, n, mode)
 	}
-	return b.Boards.Around(ctx, board, key, n)
+	return b.Boards.Around(ctx, board, key, n, mode)
 }
 
 func (b *boards) Remove(ctx context.Context, board string, keys ...string) (int, error) {
@@ -112,8 +112,8 @@ func eachBatch(change func(*store.Batch)) func() func(store.Boards) store.Boards
 // eachPage changes every page.
 func eachPage(change func(*store.Page)) func() func(store.Boards) store.Boards {
 	return ofBoards(func(b *boards) {
-		b.page = func(ctx context.Context, board string, offset int64, limit int) (store.Page, error) {
-			page, err := b.Boards.Page(ctx, board, offset, limit)
+		b.page = func(ctx context.Context, board string, offset int64, limit int, mode store.RankMode) (store.Page, error) {
+			page, err := b.Boards.Page(ctx, board, offset, limit, mode)
 			change(&page)
 			return page, err
 		}
@@ -225,8 +225,8 @@ func brokenRules() []broken {
 			}
 		})},
 		{name: "missing entries have standings", topic: "entry", boards: ofBoards(func(b *boards) {
-			b.standing = func(ctx context.Context, board, key string) (store.Standing, bool, error) {
-				s, _, err := b.Boards.Standing(ctx, board, key)
+			b.standing = func(ctx context.Context, board, key string, mode store.RankMode) (store.Standing, bool, error) {
+				s, _, err := b.Boards.Standing(ctx, board, key, mode)
 				return s, true, err
 			}
 		})},
@@ -257,8 +257,8 @@ func brokenRules() []broken {
 		})},
 		{name: "the total is that of the page", topic: "order", boards: eachPage(func(p *store.Page) { p.Total = int64(len(p.Entries)) })},
 		{name: "around leaves out the first", topic: "around", boards: ofBoards(func(b *boards) {
-			b.around = func(ctx context.Context, board, key string, n int) (store.Page, error) {
-				page, err := b.Boards.Around(ctx, board, key, n)
+			b.around = func(ctx context.Context, board, key string, n int, mode store.RankMode) (store.Page, error) {
+				page, err := b.Boards.Around(ctx, board, key, n, mode)
 				if len(page.Entries) > 2 && page.Entries[0].Rank == 1 {
 					page.Entries = page.Entries[1:]
 				}
@@ -266,13 +266,13 @@ func brokenRules() []broken {
 			}
 		})},
 		{name: "around fills up at the ends", topic: "around", boards: ofBoards(func(b *boards) {
-			b.around = func(ctx context.Context, board, key string, n int) (store.Page, error) {
-				page, err := b.Boards.Around(ctx, board, key, n)
+			b.around = func(ctx context.Context, board, key string, n int, mode store.RankMode) (store.Page, error) {
+				page, err := b.Boards.Around(ctx, board, key, n, mode)
 				if err != nil || len(page.Entries) == 0 || len(page.Entries) == 2*n+1 {
 					return page, err
 				}
 				first := min(page.Entries[0].Rank-1, max(0, page.Total-int64(2*n+1)))
-				return b.Boards.Page(ctx, board, first, min(2*n+1, store.MaxPage))
+				return b.Boards.Page(ctx, board, first, min(2*n+1, store.MaxPage), store.Ordinal)
 			}
 		})},
 	}
@@ -331,7 +331,7 @@ func brokenLives() []broken {
 		})},
 		{name: "drop removes the entries only", topic: "life", boards: ofBoards(func(b *boards) {
 			b.drop = func(ctx context.Context, board string) error {
-				page, err := b.Boards.Page(ctx, board, 0, store.MaxPage)
+				page, err := b.Boards.Page(ctx, board, 0, store.MaxPage, store.Ordinal)
 				if err != nil {
 					return nil //nolint:nilerr // broken on purpose
 				}
@@ -352,13 +352,13 @@ func brokenLives() []broken {
 		{name: "handles know boards for themselves", topic: "life", boards: ofBoards(func(b *boards) {
 			var mu sync.Mutex
 			known := make(map[string]store.Page)
-			b.page = func(ctx context.Context, board string, offset int64, limit int) (store.Page, error) {
+			b.page = func(ctx context.Context, board string, offset int64, limit int, mode store.RankMode) (store.Page, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				if page, ok := known[board]; ok && offset == 0 {
 					return page, nil
 				}
-				page, err := b.Boards.Page(ctx, board, offset, limit)
+				page, err := b.Boards.Page(ctx, board, offset, limit, mode)
 				if err == nil && offset == 0 {
 					known[board] = page
 				}
@@ -417,11 +417,11 @@ func brokenLives() []broken {
 			}
 		})},
 		{name: "pages of two states", topic: "race", boards: ofBoards(func(b *boards) {
-			b.page = func(ctx context.Context, board string, offset int64, limit int) (store.Page, error) {
+			b.page = func(ctx context.Context, board string, offset int64, limit int, mode store.RankMode) (store.Page, error) {
 				if limit < 2 {
-					return b.Boards.Page(ctx, board, offset, limit)
+					return b.Boards.Page(ctx, board, offset, limit, mode)
 				}
-				first, err := b.Boards.Page(ctx, board, offset, limit/2)
+				first, err := b.Boards.Page(ctx, board, offset, limit/2, store.Ordinal)
 				if err != nil || len(first.Entries) < limit/2 {
 					return first, err
 				}
@@ -431,14 +431,14 @@ func brokenLives() []broken {
 						break
 					}
 				}
-				second, err := b.Boards.Page(ctx, board, offset+int64(limit/2), limit-limit/2)
+				second, err := b.Boards.Page(ctx, board, offset+int64(limit/2), limit-limit/2, store.Ordinal)
 				first.Entries = append(first.Entries, second.Entries...)
 				return first, err
 			}
 		})},
 		{name: "ranks of large boards are estimates", topic: "large", boards: ofBoards(func(b *boards) {
-			b.standing = func(ctx context.Context, board, key string) (store.Standing, bool, error) {
-				s, ok, err := b.Boards.Standing(ctx, board, key)
+			b.standing = func(ctx context.Context, board, key string, mode store.RankMode) (store.Standing, bool, error) {
+				s, ok, err := b.Boards.Standing(ctx, board, key, mode)
 				if s.Rank > 2000 {
 					s.Rank = s.Rank / 10 * 10
 				}
@@ -493,8 +493,8 @@ func lazySeal() func(store.Boards) store.Boards {
 			}
 			return next.Remove(ctx, board, keys...)
 		}
-		b.page = func(ctx context.Context, board string, offset int64, limit int) (store.Page, error) {
-			page, err := next.Page(ctx, board, offset, limit)
+		b.page = func(ctx context.Context, board string, offset int64, limit int, mode store.RankMode) (store.Page, error) {
+			page, err := next.Page(ctx, board, offset, limit, store.Ordinal)
 			page.Info = look(board, page.Info)
 			return page, err
 		}
