@@ -38,6 +38,7 @@ type Service struct {
 	last    string        // the board that took a window's last turn; owned by the writing goroutine
 
 	reads     reads
+	mirrors   mirrors
 	onUpdated listeners[func(string, store.Page)]
 	onRefused listeners[func(Refusal)]
 	strays    atomic.Uint64 // refused submits to no board
