@@ -170,15 +170,16 @@ func (f *Fleet) startBoards() {
 	})
 }
 
-// closeBoards takes in what a server that has closed says of its boards.
-func (f *Fleet) closeBoards(s *Server) {
+// closeBoards takes in what a server that has closed says of its boards. After the faults
+// nothing may be left.
+func (f *Fleet) closeBoards(s *Server, quiet bool) {
 	l := s.ladder()
 	if l == nil {
 		return
 	}
 	left := l.Left()
 	f.Ledger.BoardsClosed(s.Process, left)
-	if left > 0 && f.quiet {
+	if left > 0 && quiet {
 		f.Ledger.Violated("scores left", fmt.Sprintf("%s closes after the faults, and leaves %d scores", s.Name, left))
 	}
 }

@@ -133,7 +133,7 @@ func (f *Fleet) Close(s *Server) <-chan struct{} {
 	done := make(chan struct{})
 	s.closed = true
 	f.Go(s.Process, s.Name+" closes", func(a *Actor) {
-		begun := a.Now()
+		begun, quiet := a.Now(), f.quiet
 		left, err := s.Host.Close(s.Context())
 		if !a.Alive() {
 			return
@@ -142,7 +142,7 @@ func (f *Fleet) Close(s *Server) <-chan struct{} {
 		f.scoring.closed(a.Now() - begun)
 		f.say(s.Process, "closed: left %v, %v", left, err)
 		f.Ledger.HostClosed(s.Host.ID())
-		f.closeBoards(s)
+		f.closeBoards(s, quiet)
 		f.endVisits(s)
 		close(done)
 	})

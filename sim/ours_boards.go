@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/node"
@@ -12,7 +13,8 @@ import (
 // ourLadder is the boards of a server of our library.
 type ourLadder struct {
 	*board.Service
-	p *Process
+	p     *Process
+	taken atomic.Int64 // removals that have begun or ended, and refusals
 }
 
 func newLadder(n *node.Node, p *Process, s Settings) (*ourLadder, error) {
@@ -20,7 +22,9 @@ func newLadder(n *node.Node, p *Process, s Settings) (*ourLadder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ourLadder{svc, p}, nil
+	o := &ourLadder{Service: svc, p: p}
+	svc.OnRefused(func(board.Refusal) { o.taken.Add(1) })
+	return o, nil
 }
 
 // Ladder implements Ranking.
@@ -41,6 +45,7 @@ func (o *ourLadder) Submit(name string, s store.Submission) error {
 
 // Durable implements Ladder.
 func (o *ourLadder) Durable(ctx context.Context, name string, s store.Submission) Answer {
+	taken := o.taken.Load()
 	if err := o.Submit(name, s); err != nil {
 		return Undone
 	}
@@ -49,7 +54,7 @@ func (o *ourLadder) Durable(ctx context.Context, name string, s store.Submission
 			return Unsure
 		}
 	}
-	if info, err := o.Info(ctx, name); err != nil || info.Sealed {
+	if taken != o.taken.Load() {
 		return Unsure
 	}
 	return Done
@@ -60,7 +65,9 @@ func (o *ourLadder) Flush(ctx context.Context) error { return o.FlushNow(ctx) }
 
 // Remove implements Ladder.
 func (o *ourLadder) Remove(ctx context.Context, name string, keys ...string) Answer {
+	o.taken.Add(1)
 	_, err := o.Service.Remove(ctx, name, keys...)
+	o.taken.Add(1)
 	return boardAnswer(err)
 }
 
