@@ -129,6 +129,9 @@ func (s *Service) sharedTop(ctx context.Context, b *board) (store.Page, error) {
 		go s.readTop(callCtx, b, r, done)
 	}
 	c.mu.Unlock()
+	if p := c.current.Load(); p != nil && s.readsWait() {
+		return p.page, nil
+	}
 	select {
 	case <-r.done:
 		return r.page, r.err
@@ -204,7 +207,9 @@ func (c *cache) fail(r *pageRead, err error, again time.Duration, local clock.Cl
 	c.mu.reading = nil
 	if p := c.current.Load(); p != nil {
 		c.replaceLocked(newCachedPage(p.page, again, local))
-		r.page, r.err = p.page, nil
+		if !isPanic(err) {
+			r.page, r.err = p.page, nil
+		}
 	}
 }
 
