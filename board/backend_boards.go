@@ -62,7 +62,7 @@ func checkBackendBatch(board string, batch store.Batch) error {
 	seen := make(map[string]struct{}, len(batch.Entries))
 	for i, e := range batch.Entries {
 		if err := checkKey(board, e.Key); err != nil {
-			return err
+			return fmt.Errorf("%w: entries[%d]: %w", store.ErrInvalid, i, err)
 		}
 		if len(e.Meta) > 0 {
 			return unsupported("store metadata")

@@ -19,6 +19,7 @@ var (
 	RetryDelay    = retryDelay
 	BudgetOf      = budgetOf
 	Affects       = affects
+	Ranked        = ranked
 )
 
 // Limits of the rules.
