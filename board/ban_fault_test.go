@@ -351,7 +351,9 @@ func fallsIn(t *testing.T, n int, again, back, writeIntoBan bool) (struck bool) 
 // A write that lands when the opposite has been done since, and everybody has forgotten it,
 // changes nothing.
 func TestGhostsChangeNothing(t *testing.T) {
-	for record, c := range map[string]struct{ act, opposite func(ctx context.Context, m *member) error }{
+	for record, c := range map[string]struct {
+		act, opposite func(ctx context.Context, m *member) error
+	}{
 		"ban/ann":       {acts["ban"].act, acts["unban"].act},
 		"boardhide/ann": {acts["hide"].act, acts["show"].act},
 	} {
