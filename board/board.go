@@ -16,6 +16,7 @@ type board struct {
 	cfg   Config
 	queue queue
 	cache cache
+	guard guard // against banned keys
 
 	sealed atomic.Bool   // the store said so; submits are refused
 	warned atomic.Bool   // a refused fraction has been logged

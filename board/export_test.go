@@ -64,6 +64,8 @@ func Fate(n int, unknown bool, err error, sent bool, splits int) string {
 type Host struct {
 	ID      string
 	Boards  store.Boards
+	Records store.Records // nil: no moderation
+	Bus     store.Bus
 	Clock   clock.Clock
 	Now     func() time.Time
 	Logger  *slog.Logger
@@ -74,7 +76,7 @@ type Host struct {
 func NewOn(h Host, o *Options) (*Service, error) {
 	next := uint64(0)
 	return newService(host{
-		id: h.ID, source: h.ID + "/boards", boards: h.Boards, clock: clock.Or(h.Clock),
+		id: h.ID, source: h.ID + "/boards", boards: h.Boards, records: h.Records, bus: h.Bus, clock: clock.Or(h.Clock),
 		now: h.Now, logger: h.Logger, closing: h.Closing,
 		random: func() uint64 { next++; return next },
 	}, o)

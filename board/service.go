@@ -37,11 +37,12 @@ type Service struct {
 	batches atomic.Uint64 // the last number of a batch of sums, over all boards
 	last    string        // the board that took a window's last turn; owned by the writing goroutine
 
-	reads     reads
-	onUpdated listeners[func(string, store.Page)]
-	onRefused listeners[func(Refusal)]
-	strays    atomic.Uint64 // refused submits to no board
-	drain     drain
+	reads      reads
+	moderation moderation
+	onUpdated  listeners[func(string, store.Page)]
+	onRefused  listeners[func(Refusal)]
+	strays     atomic.Uint64 // refused submits to no board
+	drain      drain
 }
 
 // host is what a service takes from its node.
@@ -49,6 +50,8 @@ type host struct {
 	id      string
 	source  string // names this service's batches of sums, for ever
 	boards  store.Boards
+	records store.Records // durable ones, for moderation; nil: none
+	bus     store.Bus     // nil: none
 	clock   clock.Clock
 	born    time.Time // by clock
 	random  func() uint64
@@ -71,6 +74,8 @@ func New(n *node.Node, o *Options) (*Service, error) {
 		id:      n.ID(),
 		source:  n.ID() + "/" + n.NewToken(),
 		boards:  n.Store().Boards(),
+		records: n.Store().Durable(),
+		bus:     n.Store().Bus(),
 		clock:   n.Clock(),
 		random:  n.Random,
 		now:     n.Now,
@@ -106,6 +111,7 @@ func newService(h host, o *Options) (*Service, error) {
 	h.logger.Info("boards started", "node", h.id, "boards", len(opts.Boards), "flushEvery", opts.FlushEvery,
 		"writesPerFlush", opts.WritesPerFlush, "maxWriteAttempts", opts.MaxWriteAttempts, "maxQueued", opts.MaxQueued,
 		"cacheFor", opts.CacheFor, "maxEntries", opts.MaxEntries, "closeTimeout", opts.CloseTimeout)
+	s.beginModeration()
 	go s.run(writing)
 	return s, nil
 }
