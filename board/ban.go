@@ -80,6 +80,7 @@ func (s *Service) Unban(ctx context.Context, by Moderator, keys ...string) error
 
 // changeBans changes the records and has everybody follow.
 func (s *Service) changeBans(ctx context.Context, keys []string, decide func(key string, in intent) (*store.Write, error)) error {
+	defer s.look() // what is left is carried out, and the marks are removed one day
 	marks, err := s.change(ctx, markBan, keys, decide)
 	s.tell(ctx, "", true) // it may have been stored, whatever the answer
 	if err != nil {
@@ -95,7 +96,6 @@ func (s *Service) changeBans(ctx context.Context, keys []string, decide func(key
 		return fmt.Errorf("it is stored, the boards will follow: %w", err)
 	}
 	s.marksDone(ctx, markBan, marks)
-	s.look() // the marks are to be removed one day
 	s.host.logger.InfoContext(ctx, "bans changed", "keys", len(keys), "entries", f.changed, "sealedBoards", f.sealed)
 	return nil
 }

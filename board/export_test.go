@@ -28,6 +28,9 @@ const (
 	HurryEvery   = hurryEvery
 	MostSplits   = mostSplits
 	MostKeys     = mostKeys
+	MarkedFor    = markedFor
+	LookEvery    = lookEvery
+	TrimEvery    = trimEvery
 )
 
 // Value is what waits for a key.
@@ -66,6 +69,7 @@ type Host struct {
 	Boards  store.Boards
 	Records store.Records // nil: no moderation
 	Bus     store.Bus
+	Random  func() uint64 // default: 1, 2, 3, …
 	Clock   clock.Clock
 	Now     func() time.Time
 	Logger  *slog.Logger
@@ -75,12 +79,22 @@ type Host struct {
 // NewOn makes a service without a node.
 func NewOn(h Host, o *Options) (*Service, error) {
 	next := uint64(0)
+	random := h.Random
+	if random == nil {
+		random = func() uint64 { next++; return next }
+	}
 	return newService(host{
 		id: h.ID, source: h.ID + "/boards", boards: h.Boards, records: h.Records, bus: h.Bus, clock: clock.Or(h.Clock),
 		now: h.Now, logger: h.Logger, closing: h.Closing,
-		random: func() uint64 { next++; return next },
+		random: random,
 	}, o)
 }
+
+// KeepAudit has the service keep so many entries of the audit log.
+func (s *Service) KeepAudit(n int) { s.moderation.keepAudit = n }
+
+// MostBans has the service allow so many bans.
+func (s *Service) MostBans(n int) { s.moderation.maxBans = n }
 
 // Queue is a queue by itself.
 type Queue struct{ q queue }

@@ -47,6 +47,7 @@ func (s *Service) moderate(ctx context.Context, by Moderator, action Action, boa
 		return 0, directError(string(action), board, err)
 	}
 	h := handHide{Hidden: action == ActionHide, Generation: info.Generation, At: s.host.now().UTC()}
+	defer s.look() // what is left is carried out, and the mark is removed one day
 	marks, err := s.change(ctx, markHand, keys, func(key string, in intent) (*store.Write, error) { return s.decideHand(board, key, in, h) })
 	if err != nil {
 		return 0, directError(string(action), board, err)
@@ -61,7 +62,6 @@ func (s *Service) moderate(ctx context.Context, by Moderator, action Action, boa
 		return f.changed, directError(string(action), board, err)
 	}
 	s.marksDone(ctx, markHand, marks)
-	s.look() // the marks are to be removed one day
 	return f.changed, nil
 }
 

@@ -50,6 +50,7 @@ func (s *Service) eraseRecords(ctx context.Context, key string, mine func(board 
 	if err != nil {
 		return err
 	}
+	defer s.look() // it removes the marks one day
 	for _, e := range []struct {
 		kind markKind
 		next func(in intent) *store.Write
@@ -65,7 +66,6 @@ func (s *Service) eraseRecords(ctx context.Context, key string, mine func(board 
 			return err
 		}
 	}
-	s.look()
 	return nil
 }
 
