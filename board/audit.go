@@ -152,6 +152,8 @@ func (s *Service) audit(ctx context.Context, by Moderator, e AuditEntry) (id str
 
 // trimAudit removes the oldest entries beyond MaxAudit, best effort.
 func (s *Service) trimAudit(ctx context.Context) {
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
 	var old []store.Tx
 	n := 0
 	for rec, err := range s.host.records.Scan(ctx, store.Prefix(auditFolder)) {

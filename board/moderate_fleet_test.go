@@ -152,15 +152,20 @@ func (f *fleet) isBanned(by *member, key string) bool {
 // by hand.
 func (f *fleet) agree(by *member, key string, byHand ...string) {
 	f.t.Helper()
+	ctx := context.WithoutCancel(f.t.Context())
 	banned := f.isBanned(by, key)
-	names, err := f.plain.Boards.List(context.WithoutCancel(f.t.Context()), "", "", store.MaxPage)
+	names, err := f.plain.Boards.List(ctx, "", "", store.MaxPage)
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	for _, name := range names {
-		hidden := banned || slices.Contains(byHand, name)
-		if slices.Contains(f.shown(name), key) == hidden {
-			f.t.Errorf("%s on %s: banned is %v, hidden by hand is %v, and it is shown: %v", key, name, banned, slices.Contains(byHand, name), !hidden)
+		list, err := f.plain.Boards.Hidden(ctx, name, "", store.MaxPage)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		hidden := slices.ContainsFunc(list, func(e store.HiddenEntry) bool { return e.Key == key })
+		if expected := banned || slices.Contains(byHand, name); hidden != expected {
+			f.t.Errorf("%s on %s: banned is %v, hidden by hand is %v, hidden is %v", key, name, banned, slices.Contains(byHand, name), hidden)
 		}
 	}
 }
