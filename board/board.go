@@ -17,6 +17,7 @@ type board struct {
 	queue  queue
 	cache  cache
 	mirror mirror
+	guard  guard // against banned keys
 
 	sealed atomic.Bool   // the store said so; submits are refused
 	warned atomic.Bool   // a refused fraction has been logged

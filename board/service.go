@@ -47,6 +47,8 @@ type Service struct {
 	onRefused listeners[func(Refusal)]
 	strays    atomic.Uint64 // refused submits to no board
 	drain     drain
+
+	moderation moderation
 }
 
 // host is what a service takes from its node.
@@ -54,7 +56,9 @@ type host struct {
 	id      string
 	source  string // names this service's batches of sums, for ever
 	boards  store.Boards
-	meter   *meter // nil: no request budget
+	meter   *meter        // nil: no request budget
+	records store.Records // durable ones, for moderation; nil: none
+	bus     store.Bus     // nil: none
 	clock   clock.Clock
 	born    time.Time // by clock
 	random  func() uint64
@@ -78,6 +82,8 @@ func New(n *node.Node, o *Options) (*Service, error) {
 		source:  n.ID() + "/" + n.NewToken(),
 		boards:  n.For(node.ClassBoard).Boards(),
 		meter:   meterOf(n),
+		records: n.Store().Durable(),
+		bus:     n.Store().Bus(),
 		clock:   n.Clock(),
 		random:  n.Random,
 		now:     n.Now,
@@ -115,6 +121,7 @@ func newService(h host, o *Options) (*Service, error) {
 	h.logger.Info("boards started", "node", h.id, "boards", len(opts.Boards), "flushEvery", opts.FlushEvery,
 		"writesPerFlush", opts.WritesPerFlush, "maxWriteAttempts", opts.MaxWriteAttempts, "maxQueued", opts.MaxQueued,
 		"cacheFor", opts.CacheFor, "maxEntries", opts.MaxEntries, "closeTimeout", opts.CloseTimeout)
+	s.beginModeration()
 	go s.run(writing)
 	return s, nil
 }
