@@ -43,6 +43,8 @@ type Options struct {
 	CallTimeout time.Duration
 	// CloseTimeout is the deadline of Close. Negative: nothing is drained. Default 10 s.
 	CloseTimeout time.Duration
+	// Names say how the owners of keys are called. Default nil: nobody has a name.
+	Names *NameOptions
 }
 
 // Config of a board. The zero value is a board of scores: the best one counts, larger ranks
@@ -87,7 +89,9 @@ func (o *Options) withDefaults() (Options, error) {
 	defaultTo(&e.ReadsAtOnce, 64)
 	defaultTo(&e.CallTimeout, 10*time.Second)
 	defaultTo(&e.CloseTimeout, 10*time.Second)
+	e.Names = e.Names.withDefaults()
 	return e, errors.Join(
+		errors.Join(e.Names.problems()...),
 		checkOption("MaxQueued", e.MaxQueued, 1, 1<<31-1),
 		checkOption("MaxEntries", e.MaxEntries, 1, store.MaxPage),
 		checkOption("ReadsAtOnce", e.ReadsAtOnce, 1, 1<<20),

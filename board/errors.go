@@ -55,13 +55,16 @@ var (
 // RefusedError tells what was refused and why. Nothing was queued, read or written.
 type RefusedError struct {
 	Board   string
-	Field   string // "board", "key", "score", "stamp", "rule", "count", "offset", "keys", "service", or a field of Config
+	Field   string // "board", "key", "score", "stamp", "rule", "count", "offset", "keys", "mode", "cursor", "service", or a field of Config
 	Problem string // what was expected, what was found
 	Reason  error  // a sentinel of this package, or store.ErrSealed
 }
 
 // Error names the board, the field and the problem.
 func (e *RefusedError) Error() string {
+	if e.Board == "" { // a call that is about no board
+		return fmt.Sprintf("board: %s: %s", e.Field, e.Problem)
+	}
 	return fmt.Sprintf("board: %s: %s: %s", clip(e.Board), e.Field, e.Problem)
 }
 

@@ -38,6 +38,7 @@ type Service struct {
 	last    string        // the board that took a window's last turn; owned by the writing goroutine
 
 	reads     reads
+	names     names
 	mirrors   mirrors
 	onUpdated listeners[func(string, store.Page)]
 	onRefused listeners[func(Refusal)]
@@ -94,6 +95,7 @@ func newService(h host, o *Options) (*Service, error) {
 	s := &Service{host: h, opts: opts, kicks: make(chan struct{}, 1), flushes: make(chan chan error)}
 	s.boards.Store(&registry{})
 	s.reads.init(opts.ReadsAtOnce)
+	s.names.init(opts.Names)
 	writing := s.drain.init()
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(opts.Boards)) {
