@@ -32,7 +32,7 @@ func (b *Blocks) From(n int) []int { return slices.Collect(b.b.from(n)) }
 func (b *Blocks) Sizes() []int {
 	sizes := make([]int, len(b.b.blocks))
 	for i, block := range b.b.blocks {
-		sizes[i] = len(block)
+		sizes[i] = len(block.items)
 	}
 	return sizes
 }

@@ -143,12 +143,12 @@ func (g *boardGame) Check(t *rapid.T) {
 	offset := rapid.Int64Range(0, int64(len(all))+2).Draw(t, "offset")
 	limit := rapid.IntRange(0, 100).Draw(t, "limit")
 	page, err := g.engine.Boards().Page(t.Context(), g.name, offset, limit, store.Ordinal)
-	if d := cmp.Diff(g.model.Page(offset, limit), page, ignore); d != "" || err != nil {
+	if d := cmp.Diff(g.model.Page(offset, limit, store.Ordinal), page, ignore); d != "" || err != nil {
 		t.Fatalf("Page(%d, %d): %v (-want +got):\n%s", offset, limit, err, d)
 	}
 	key := "k" + strconv.Itoa(rapid.IntRange(0, 400).Draw(t, "key"))
 	around, err := g.engine.Boards().Around(t.Context(), g.name, key, limit, store.Ordinal)
-	if d := cmp.Diff(g.model.Around(key, limit), around, ignore); d != "" || err != nil {
+	if d := cmp.Diff(g.model.Around(key, limit, store.Ordinal), around, ignore); d != "" || err != nil {
 		t.Fatalf("Around(%s, %d): %v (-want +got):\n%s", key, limit, err, d)
 	}
 	_, shelves, err := g.engine.CheckCounts(t.Context())
