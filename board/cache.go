@@ -216,7 +216,7 @@ func (c *cache) install(r *pageRead, p *cachedPage, sealed *atomic.Bool) (curren
 }
 
 // fail ends a read without a page. The one before, if there is one, is served for a while;
-// after a panic it stays, but everybody who waited is told, and the next call tries again.
+// but a panic is told to everybody who waited for it.
 func (c *cache) fail(r *pageRead, err error, again time.Duration, local clock.Clock) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -225,10 +225,12 @@ func (c *cache) fail(r *pageRead, err error, again time.Duration, local clock.Cl
 		return
 	}
 	c.mu.reading = nil
-	if p := c.current.Load(); p != nil && !panicked(err) {
+	if p := c.current.Load(); p != nil {
 		p = newCachedPage(p.page, p.views, again, local)
 		c.replaceLocked(p)
-		r.page, r.err = p, nil
+		if !panicked(err) {
+			r.page, r.err = p, nil
+		}
 	}
 }
 

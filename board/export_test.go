@@ -19,6 +19,9 @@ var (
 	RetryDelay    = retryDelay
 	BudgetOf      = budgetOf
 	Affects       = affects
+	Ranked        = ranked
+	FormatCursor  = formatCursor
+	ParseCursor   = parseCursor
 )
 
 // Limits of the rules.
@@ -28,6 +31,7 @@ const (
 	HurryEvery   = hurryEvery
 	MostSplits   = mostSplits
 	MostKeys     = mostKeys
+	MostCursor   = mostCursor
 )
 
 // Value is what waits for a key.

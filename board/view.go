@@ -80,8 +80,8 @@ func (v *views) of(page store.Page, mode store.RankMode) store.Page {
 	made := v.modes[mode].Load()
 	if made == nil {
 		entries := ranked(page.Entries, mode)
-		made = &entries
-		v.modes[mode].Store(made) // of two that are made at once either will do
+		v.modes[mode].CompareAndSwap(nil, &entries) // all callers get the same entries
+		made = v.modes[mode].Load()
 	}
 	page.Entries = *made
 	return page
