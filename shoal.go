@@ -52,6 +52,7 @@ type Node struct {
 	*node.Node
 
 	sets    map[string]*profile.Set
+	mirrors map[string]*profile.Set // those that boards may mirror
 	docs    map[string]*shared.Documents
 	boards  *board.Service
 	seasons map[string]*Competition
@@ -90,7 +91,7 @@ func (o *Options) problems() error {
 	if _, ok := o.Sets[o.Ranked]; !ok && o.Ranked != "" && o.Ranked != "-" {
 		errs = append(errs, fmt.Errorf("shoal: options: Ranked: the name of one of the Sets, or -, expected, got %q", o.Ranked))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, o.mirrorProblems()...)...)
 }
 
 func (n *Node) wire(o Options) error {
@@ -112,6 +113,7 @@ func (n *Node) wire(o Options) error {
 	flush.Boards = o.Boards
 	boards, err := board.New(n.Node, &flush)
 	n.boards = boards
+	n.mirrorTo(boards, o)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return err
 	}

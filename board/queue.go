@@ -28,6 +28,8 @@ type submission struct {
 	key   string
 	since time.Duration
 	own   bool // store.Last: the stamp's revision is a time; keep it growing
+
+	mirrored bool // from a profile, for a board with Config.From
 }
 
 // queue is what waits for one board, oldest first within each shard. It holds no more keys

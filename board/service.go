@@ -39,6 +39,7 @@ type Service struct {
 
 	reads     reads
 	names     names
+	mirrors   mirrors
 	onUpdated listeners[func(string, store.Page)]
 	onRefused listeners[func(Refusal)]
 	strays    atomic.Uint64 // refused submits to no board

@@ -135,6 +135,9 @@ func (b *board) admit(sub *submission) error {
 	if b.sealed.Load() {
 		return &RefusedError{Board: b.name, Field: "board", Problem: "is sealed", Reason: store.ErrSealed}
 	}
+	if from := b.cfg.From; from != nil && !sub.mirrored {
+		return &RefusedError{Board: b.name, Field: "From", Problem: "mirrors the profiles of " + from.Set + " and takes no submits", Reason: ErrRule}
+	}
 	if low := b.cfg.Min; low != nil && sub.score < *low {
 		return b.limitError(sub.score, "at least", *low)
 	}
