@@ -43,6 +43,9 @@ var (
 	ErrOrder = errors.New("board: stored with the other order")
 	// ErrAttempts is the reason of a [Refusal] after MaxWriteAttempts failed windows.
 	ErrAttempts = errors.New("board: given up after too many failed writes")
+	// ErrRemoved is the answer of SubmitDurable for a score that Remove or Drop took out of the
+	// queue.
+	ErrRemoved = errors.New("board: removed before it was written")
 	// ErrDeadline is the error of a [Report] when the drain's deadline came first.
 	ErrDeadline = errors.New("board: close: deadline exceeded")
 	// ErrNoProgress is the error of a [Report] when a window could not try a single write.
@@ -55,9 +58,9 @@ var (
 // RefusedError tells what was refused and why. Nothing was queued, read or written.
 type RefusedError struct {
 	Board   string
-	Field   string // "board", "key", "score", "stamp", "rule", "count", "offset", "keys", "mode", "cursor", "service", or a field of Config
+	Field   string // "board", "key", "score", "meta", "stamp", "rule", "count", "offset", "keys", "mode", "cursor", "service", or a field of Config
 	Problem string // what was expected, what was found
-	Reason  error  // a sentinel of this package, or store.ErrSealed
+	Reason  error  // a sentinel of this package, store.ErrSealed, store.ErrTooLarge or store.ErrUnsupported
 }
 
 // Error names the board, the field and the problem.

@@ -20,6 +20,7 @@ var (
 	BudgetOf      = budgetOf
 	Affects       = affects
 	Ranked        = ranked
+	StandingsOf   = standingsOf
 	FormatCursor  = formatCursor
 	ParseCursor   = parseCursor
 )
@@ -38,12 +39,13 @@ const (
 type Value struct {
 	Score int64
 	Stamp store.Stamp
+	Meta  string
 }
 
 // Coalesce is the rule of what waits.
 func Coalesce(rule store.Rule, order store.Order, waits, next Value) (Value, bool) {
-	v, fits := coalesce(rule, order, value{waits.Score, waits.Stamp}, value{next.Score, next.Stamp})
-	return Value{v.score, v.stamp}, fits
+	v, fits := coalesce(rule, order, value{waits.Score, waits.Stamp, waits.Meta}, value{next.Score, next.Stamp, next.Meta})
+	return Value{v.score, v.stamp, v.meta}, fits
 }
 
 // Fate names what an answer to a batch of n values means.

@@ -147,6 +147,9 @@ func (b *board) admit(sub *submission) error {
 	if !sub.own && b.cfg.Rule != store.Last {
 		return &RefusedError{Board: b.name, Field: "stamp", Problem: fmt.Sprintf("the rule is %v, which has no stamps", b.cfg.Rule), Reason: ErrRule}
 	}
+	if sub.meta != "" && b.keyed {
+		return &RefusedError{Board: b.name, Field: "meta", Problem: "a Backend stores scores only", Reason: store.ErrUnsupported}
+	}
 	sub.own = sub.own && b.cfg.Rule == store.Last
 	return nil
 }
