@@ -55,15 +55,16 @@ func onEachStore(t *testing.T, test func(t *testing.T, s site)) {
 // moves. Its windows run when the test asks for them.
 type place struct {
 	*board.Service
+	t     *testing.T
 	clock *handClock
 	parts store.Parts
 }
 
-var places atomic.Int64 //nolint:gochecknoglobals // names of nodes in tests
+var places atomic.Int64 // that were made, for their names
 
 func (s site) node(t *testing.T, o board.Options) *place {
 	t.Helper()
-	p := &place{clock: newHandClock(), parts: s.open(t)}
+	p := &place{t: t, clock: newHandClock(), parts: s.open(t)}
 	st, err := store.New(p.parts)
 	if err != nil {
 		t.Fatal(err)
