@@ -32,9 +32,6 @@ func onEachStore(t *testing.T, test func(t *testing.T, s site)) {
 	})
 	t.Run("sqlite", func(t *testing.T) {
 		folder := t.TempDir()
-		if !walks(t) {
-			return
-		}
 		test(t, site{func(t *testing.T) store.Parts {
 			t.Helper()
 			e, err := sqlitestore.Open(t.Context(), folder, nil)
@@ -55,15 +52,16 @@ func onEachStore(t *testing.T, test func(t *testing.T, s site)) {
 // moves. Its windows run when the test asks for them.
 type place struct {
 	*board.Service
+	t     *testing.T
 	clock *handClock
 	parts store.Parts
 }
 
-var places atomic.Int64 //nolint:gochecknoglobals // names of nodes in tests
+var places atomic.Int64 // that were made, for their names
 
 func (s site) node(t *testing.T, o board.Options) *place {
 	t.Helper()
-	p := &place{clock: newHandClock(), parts: s.open(t)}
+	p := &place{t: t, clock: newHandClock(), parts: s.open(t)}
 	st, err := store.New(p.parts)
 	if err != nil {
 		t.Fatal(err)
@@ -251,15 +249,4 @@ func (t *handTimer) Reset(d time.Duration) bool {
 	t.at = t.clock.mu.now.Add(d)
 	t.clock.mu.timers[t] = struct{}{}
 	return armed
-}
-
-// walks tells that the engine has the later parts of the contract.
-func walks(t *testing.T) bool {
-	t.Helper()
-	e, err := sqlitestore.Open(t.Context(), t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _, err = e.Boards().Walk(t.Context(), "none", store.Cursor{}, 1)
-	return errors.Join(e.Close(t.Context())) == nil && !errors.Is(err, store.ErrUnsupported)
 }

@@ -19,9 +19,10 @@ import (
 // services on real stores. Finer tests of the same cases stand beside what they test, and
 // bear the case in a comment; B18 is with moderation and erasure.
 
-// load has a service submit and write random scores of the keys until stop is closed, at
+// load has the node submit and write random scores of the keys until stop is closed, at
 // least a few windows of them.
-func load(t *testing.T, p *place, seed uint64, name string, keys []string, stop <-chan struct{}) *sync.WaitGroup {
+func (p *place) load(seed uint64, name string, keys []string, stop <-chan struct{}) *sync.WaitGroup {
+	t := p.t
 	t.Helper()
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -76,12 +77,12 @@ func TestCaseB1RanksAfterARestartUnderLoad(t *testing.T) {
 		}
 		a.put(t, "Kills")
 		stop := make(chan struct{})
-		writing := load(t, b, 1, "Kills", keys, stop)
+		writing := b.load(1, "Kills", keys, stop)
 		for range 3 {
 			a.stop(t)
 			a = s.node(t, o)
 			wantSortedPage(t, a.page(t, "Kills", 0, 400, store.Ordinal)) // the first read after the start
-			again := load(t, a, 2, "Kills", keys[:50], closed())
+			again := a.load(2, "Kills", keys[:50], closed())
 			for i := range 5 {
 				wantSortedPage(t, a.page(t, "Kills", int64(70*i), 100, store.Ordinal))
 			}
@@ -116,7 +117,7 @@ func TestCaseB2TheFirstRankAfterAStart(t *testing.T) {
 		}
 		writer.put(t, "Kills")
 		stop := make(chan struct{})
-		writing := load(t, writer, 3, "Kills", keys, stop)
+		writing := writer.load(3, "Kills", keys, stop)
 		for range 5 {
 			p := s.node(t, o)
 			for key, rank := range map[string]int64{"best": 1, "worst": 302} {
@@ -145,7 +146,7 @@ func TestCaseB3TwoNodesAgreeWithinAWindow(t *testing.T) {
 		a, b := s.node(t, o), s.node(t, o)
 		a.put(t, "Kills", entryOf{"tracer", 1000})
 		stop := make(chan struct{})
-		loads := []*sync.WaitGroup{load(t, s.node(t, o), 4, "Kills", keys, stop), load(t, s.node(t, o), 5, "Kills", keys, stop)}
+		loads := []*sync.WaitGroup{s.node(t, o).load(4, "Kills", keys, stop), s.node(t, o).load(5, "Kills", keys, stop)}
 		for n := int64(1001); n < 1020; n++ {
 			from, to := a, b
 			if n%2 == 0 {
@@ -473,7 +474,7 @@ func TestCaseB15AWalkShowsEachEntryOnce(t *testing.T) {
 		before := rows(a.page(t, "Kills", 0, 300, store.Ordinal))
 		stop := make(chan struct{})
 		moved, cursor, got := 0, "", []string{}
-		moving := load(t, s.node(t, o), 8, "Kills", append(keys, manyKeys(260)...), stop)
+		moving := s.node(t, o).load(8, "Kills", append(keys, manyKeys(260)...), stop)
 		for first := true; first || cursor != ""; first = false {
 			if first {
 				close(stop)
@@ -533,7 +534,7 @@ func TestCaseB16ReadersSeeTheOldPageOrTheNewOne(t *testing.T) {
 				}
 			})
 		}
-		writing := load(t, other, 9, "Kills", keys, stop)
+		writing := other.load(9, "Kills", keys, stop)
 		for range 30 {
 			p.clock.pass(time.Minute) // a refresh
 			if _, err := p.Merge(t.Context(), "Kills", store.Batch{Rule: store.Best, Entries: []store.Submission{{Key: keys[0], Score: 1}}}); err != nil {
@@ -597,4 +598,3 @@ func TestCaseB17NoNameReachesAnotherRecord(t *testing.T) {
 		want(t, "the board", p.shown(t, "Kills"), []string{"u1=1"})
 	})
 }
-
