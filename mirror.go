@@ -53,13 +53,18 @@ func (n *Node) setOf(o Options, board string) string {
 	if season, ok := seasonOf(board); ok {
 		return o.Seasons[season].Set
 	}
-	if o.Ranked == "" && len(o.Sets) == 1 {
+	return o.ranked()
+}
+
+// ranked is the name of the set whose keys the boards rank; "" for none.
+func (o *Options) ranked() string {
+	switch {
+	case o.Ranked == "-":
+		return ""
+	case o.Ranked == "" && len(o.Sets) == 1:
 		for name := range o.Sets {
 			return name
 		}
-	}
-	if o.Ranked == "-" {
-		return ""
 	}
 	return o.Ranked
 }

@@ -42,7 +42,7 @@ func (f *fleet) byHand(key string) (names []string) {
 }
 
 // live has a service write once a minute, until all that others have left is carried out.
-func (f *fleet) live(m *member) {
+func (f *fleet) live(m *seat) {
 	f.t.Helper()
 	m.write(25)
 	if left := f.stored("boardmark/"); len(left) > 0 {
@@ -51,7 +51,7 @@ func (f *fleet) live(m *member) {
 }
 
 // write has a service write once a minute.
-func (m *member) write(minutes int) {
+func (m *seat) write(minutes int) {
 	m.t.Helper()
 	for i := range minutes {
 		m.submit("Kills", "bob", int64(i))
@@ -63,21 +63,21 @@ func (m *member) write(minutes int) {
 
 // acts are what may be cut off, and what comes before.
 var acts = map[string]struct {
-	before, act func(ctx context.Context, m *member) error
+	before, act func(ctx context.Context, m *seat) error
 }{
-	"ban":   {nil, func(ctx context.Context, m *member) error { return m.Ban(ctx, mod, "ann") }},
-	"unban": {func(ctx context.Context, m *member) error { return m.Ban(ctx, mod, "ann") }, func(ctx context.Context, m *member) error { return m.Unban(ctx, mod, "ann") }},
-	"hide":  {nil, func(ctx context.Context, m *member) error { _, err := m.Hide(ctx, mod, "Kills", "ann"); return err }},
+	"ban":   {nil, func(ctx context.Context, m *seat) error { return m.Ban(ctx, mod, "ann") }},
+	"unban": {func(ctx context.Context, m *seat) error { return m.Ban(ctx, mod, "ann") }, func(ctx context.Context, m *seat) error { return m.Unban(ctx, mod, "ann") }},
+	"hide":  {nil, func(ctx context.Context, m *seat) error { _, err := m.Hide(ctx, mod, "Kills", "ann"); return err }},
 	"show": {
-		func(ctx context.Context, m *member) error { _, err := m.Hide(ctx, mod, "Kills", "ann"); return err },
-		func(ctx context.Context, m *member) error { _, err := m.Show(ctx, mod, "Kills", "ann"); return err },
+		func(ctx context.Context, m *seat) error { _, err := m.Hide(ctx, mod, "Kills", "ann"); return err },
+		func(ctx context.Context, m *seat) error { _, err := m.Show(ctx, mod, "Kills", "ann"); return err },
 	},
 	"unban of who is hidden": {
-		func(ctx context.Context, m *member) error {
+		func(ctx context.Context, m *seat) error {
 			_, err := m.Hide(ctx, mod, "Kills", "ann")
 			return errors.Join(err, m.Ban(ctx, mod, "ann"))
 		},
-		func(ctx context.Context, m *member) error { return m.Unban(ctx, mod, "ann") },
+		func(ctx context.Context, m *seat) error { return m.Unban(ctx, mod, "ann") },
 	},
 }
 
@@ -105,7 +105,7 @@ func TestActsAreCarriedOutWhateverGetsLost(t *testing.T) {
 }
 
 // cutOff has the n-th call of an act meet a fault.
-func cutOff(t *testing.T, n int, fault faultstore.Fault, repeat bool, before, act func(context.Context, *member) error) (struck bool) {
+func cutOff(t *testing.T, n int, fault faultstore.Fault, repeat bool, before, act func(context.Context, *seat) error) (struck bool) {
 	t.Helper()
 	f := newFleet(t)
 	a, b := f.join(three()), f.join(three())
@@ -160,7 +160,7 @@ func TestLastWordHoldsAtOnce(t *testing.T) {
 						}
 						a, b := f.join(o()), f.join(o())
 						a.fill()
-						for _, before := range []func(context.Context, *member) error{slow.before, quick.before} {
+						for _, before := range []func(context.Context, *seat) error{slow.before, quick.before} {
 							if before != nil && before(t.Context(), b) != nil {
 								t.Fatal("before")
 							}
@@ -182,7 +182,7 @@ func TestLastWordHoldsAtOnce(t *testing.T) {
 
 // slowly has the n-th call of an act of this service meet a fault that takes ten seconds,
 // and does something else after five.
-func (m *member) slowly(n int, fault faultstore.Fault, act, other func() error) (struck bool) {
+func (m *seat) slowly(n int, fault faultstore.Fault, act, other func() error) (struck bool) {
 	m.t.Helper()
 	nth := faultstore.Nth(n, func(c faultstore.Call) bool { return c.Part != faultstore.Bus }, fault)
 	m.faults.SetRule(func(c faultstore.Call) faultstore.Fault {
@@ -236,7 +236,7 @@ func quarrel(t *testing.T, seed uint64, timeout time.Duration, odds faultstore.O
 		o.CallTimeout = timeout
 		return o
 	}
-	members := []*member{f.join(o()), f.join(o()), f.join(o())}
+	members := []*seat{f.join(o()), f.join(o()), f.join(o())}
 	last := f.join(o())
 	last.fill()
 	synctest.Wait()
@@ -264,7 +264,7 @@ func quarrel(t *testing.T, seed uint64, timeout time.Duration, odds faultstore.O
 }
 
 // anyAct does something by chance.
-func (m *member) anyAct(rng *rand.Rand) error {
+func (m *seat) anyAct(rng *rand.Rand) error {
 	ctx, cancel := context.WithTimeout(m.t.Context(), 10*time.Minute)
 	defer cancel()
 	switch rng.IntN(9) {
@@ -352,7 +352,7 @@ func fallsIn(t *testing.T, n int, again, back, writeIntoBan bool) (struck bool) 
 // changes nothing.
 func TestGhostsChangeNothing(t *testing.T) {
 	for record, c := range map[string]struct {
-		act, opposite func(ctx context.Context, m *member) error
+		act, opposite func(ctx context.Context, m *seat) error
 	}{
 		"ban/ann":       {acts["ban"].act, acts["unban"].act},
 		"boardhide/ann": {acts["hide"].act, acts["show"].act},

@@ -67,7 +67,7 @@ type RefusedError struct {
 
 // Error names the board, if the call was about one, the field and the problem.
 func (e *RefusedError) Error() string {
-	if e.Board == "" { // a call that is about no board
+	if e.Board == "" {
 		return fmt.Sprintf("board: %s: %s", e.Field, e.Problem)
 	}
 	return fmt.Sprintf("board: %s: %s: %s", clip(e.Board), e.Field, e.Problem)

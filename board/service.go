@@ -38,16 +38,17 @@ type Service struct {
 	last    string        // the board that took a window's last turn; owned by the writing goroutine
 	retried time.Time     // Backend: the last window that tried what had failed; owned by the writing goroutine
 
-	reads      reads
-	names      names
+	reads     reads
+	names     names
+	mirrors   mirrors
+	hasty     atomic.Bool    // a SubmitDurable has come: the next window runs at once
+	backend   *backendBoards // nil: the store's boards
+	onUpdated listeners[func(string, store.Page)]
+	onRefused listeners[func(Refusal)]
+	strays    atomic.Uint64 // refused submits to no board
+	drain     drain
+
 	moderation moderation
-	mirrors    mirrors
-	hasty      atomic.Bool    // a SubmitDurable has come: the next window runs at once
-	backend    *backendBoards // nil: the store's boards
-	onUpdated  listeners[func(string, store.Page)]
-	onRefused  listeners[func(Refusal)]
-	strays     atomic.Uint64 // refused submits to no board
-	drain      drain
 }
 
 // host is what a service takes from its node.

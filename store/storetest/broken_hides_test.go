@@ -237,12 +237,13 @@ func brokenHiddenReads() []broken {
 				var mu sync.Mutex
 				hidden := make(map[string]bool)
 				b.hide = func(ctx context.Context, board string, hide bool, keys []string) (int, error) {
+					n, err := next.Hide(ctx, board, hide, keys...)
 					mu.Lock()
 					defer mu.Unlock()
 					for _, key := range keys {
-						hidden[board+" "+key] = hide
+						hidden[board+" "+key] = hide && err == nil || err != nil && hidden[board+" "+key]
 					}
-					return next.Hide(ctx, board, hide, keys...)
+					return n, err
 				}
 				b.hidden = func(ctx context.Context, board, after string, limit int) ([]store.HiddenEntry, error) {
 					listed, err := next.Hidden(ctx, board, after, limit)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/shoalworks/shoal/store"
@@ -183,14 +185,15 @@ func remembering(judge func(seen map[string]store.Cursor, board string, from sto
 		b.walk = func(ctx context.Context, board string, from store.Cursor, limit int) (store.Page, store.Cursor, error) {
 			mu.Lock()
 			defer mu.Unlock()
+			page, cursor, err := next.Walk(ctx, board, from, limit)
+			if err != nil {
+				return page, cursor, err
+			}
 			if from != (store.Cursor{}) && !judge(seen, board, from) {
 				return store.Page{}, from, store.ErrCursor
 			}
-			page, cursor, err := next.Walk(ctx, board, from, limit)
-			if err == nil {
-				seen[board], seen[walkName(board, cursor)] = cursor, cursor
-			}
-			return page, cursor, err
+			seen[board], seen[walkName(board, cursor)] = cursor, cursor
+			return page, cursor, nil
 		}
 		return b
 	}
@@ -224,7 +227,7 @@ func walksOfHandles() func(store.Boards) store.Boards {
 	}
 }
 
-// neverForgotten keeps a copy of each version that is walked.
+// neverForgotten keeps a copy of each version that is walked, until the board is dropped.
 func neverForgotten() func(store.Boards) store.Boards {
 	var mu sync.Mutex
 	copies := make(map[string]store.Page)
@@ -247,13 +250,19 @@ func neverForgotten() func(store.Boards) store.Boards {
 				return page, cursor, err
 			}
 			whole, ok := copies[walkName(board, from)]
-			if !ok {
+			if info, err := next.Info(ctx, board); err != nil || !ok || info.Generation != from.Generation {
 				return store.Page{}, from, store.ErrCursor
 			}
 			page := whole
 			page.Offset = from.Seen
 			page.Entries = whole.Entries[from.Seen:min(from.Seen+int64(limit), from.Total)]
 			return page, goOn(from, page), nil
+		}
+		b.drop = func(ctx context.Context, board string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			maps.DeleteFunc(copies, func(name string, _ store.Page) bool { return strings.HasPrefix(name, board+" ") })
+			return next.Drop(ctx, board)
 		}
 		return b
 	}
