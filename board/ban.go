@@ -168,6 +168,20 @@ func (s *Service) barred(board, key string) error {
 	return &RefusedError{Board: board, Field: "key", Problem: "is banned", Reason: ErrBanned}
 }
 
+// barredFromBackend keeps from a Backend, which cannot hide, the scores of keys that were
+// banned while they waited. They wait until purge takes them out.
+func (s *Service) barredFromBackend(c batch) error {
+	if s.backend == nil {
+		return nil
+	}
+	for _, v := range c.values {
+		if s.moderation.list.has(v.key) {
+			return fmt.Errorf("%s: %w", v.key, ErrBanned)
+		}
+	}
+	return nil
+}
+
 // purge takes out of the queues what waits for keys that were newly banned, and reports it.
 // The writing goroutine calls it before a window.
 func (s *Service) purge(ctx context.Context) {

@@ -301,6 +301,9 @@ func (s *Service) send(ctx context.Context, b *board, c batch) answer {
 			return answer{err: err}
 		}
 	}
+	if err := s.barredFromBackend(c); err != nil {
+		return answer{err: err}
+	}
 	a := s.merge(ctx, b, c)
 	if !errors.Is(a.err, store.ErrNoBoard) {
 		return a
