@@ -83,7 +83,8 @@ func (s *Service) Unban(ctx context.Context, by Moderator, keys ...string) error
 
 // changeBans changes the records and has everybody follow.
 func (s *Service) changeBans(ctx context.Context, keys []string, decide func(key string, in intent) (*store.Write, error)) error {
-	defer s.look() // what is left is carried out, and the marks are removed one day
+	// What is left is carried out, and the marks are removed one day.
+	defer s.look() //nolint:contextcheck // it outlives the call
 	marks, err := s.change(ctx, markBan, keys, decide)
 	s.tell(ctx, "", true) // it may have been stored, whatever the answer
 	if err != nil {

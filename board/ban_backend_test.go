@@ -16,7 +16,7 @@ type shelfOfOne struct {
 	keys []string
 }
 
-func (s *shelfOfOne) Submit(_ context.Context, _, key string, _ int64, _, _ bool) error {
+func (s *shelfOfOne) Submit(_ context.Context, _, key string, _ int64, _, _ bool) error { //nolint:revive // the interface
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keys = append(s.keys, key)

@@ -147,7 +147,7 @@ func (s *Service) FlushNow(ctx context.Context) error {
 
 // window writes once what waits, within the budget.
 func (s *Service) window(ctx context.Context, urgent bool) (t tally) {
-	s.lookIfOld()
+	s.lookIfOld() //nolint:contextcheck // it outlives the call
 	s.purge(ctx)
 	if s.backend != nil {
 		return s.keyWindow(ctx, urgent)
