@@ -137,6 +137,7 @@ func cutOff(t *testing.T, n int, fault faultstore.Fault, repeat bool, d deed) (s
 		}
 		err = d.act(t.Context(), a)
 	}
+	a.faults.SetRule(nil)
 	if repeat && err != nil && !a.faults.Crashed() {
 		t.Errorf("repeated without end: %v", err)
 	}
@@ -206,6 +207,7 @@ func (m *seat) slowly(n int, fault faultstore.Fault, act, other func() error) (s
 			m.t.Errorf("call %d: %v", n, err)
 		}
 	}
+	m.faults.SetRule(nil)
 	return struck
 }
 
