@@ -36,6 +36,7 @@ func (s *Service) run(ctx context.Context) {
 				due = sooner(due, s.after(s.host.clock.Now()))
 			}
 		case <-a.at(due):
+			a.stop() // the next one may be due at the same time
 			due, _ = s.step(ctx, false)
 		case reply := <-s.flushes:
 			var err error
@@ -77,23 +78,24 @@ func (s *Service) rearm(now time.Time) time.Time {
 		return time.Time{}
 	}
 	usual := s.after(now)
-	if next := s.nextDue(usual); next.Equal(usual) {
+	if next := s.nextDue(now, usual); next.Equal(usual) {
 		return next
 	}
 	s.armed.Store(false)
 	// A submit may have come between, and seen that a window is due.
-	return s.nextDue(usual)
+	return s.nextDue(now, usual)
 }
 
 // nextDue is the earliest time at which a board with work may be written, usual for those
-// that did not fail.
-func (s *Service) nextDue(usual time.Time) (next time.Time) {
+// that did not fail. Keys of a Backend that failed have a time of their own, which no window
+// that runs before it puts off.
+func (s *Service) nextDue(now, usual time.Time) (next time.Time) {
 	for _, b := range s.boards.Load().sorted {
 		n, retryAt := b.waiting()
 		if n == 0 {
 			continue
 		}
-		if retryAt.After(usual) && !s.drain.hurried.Load() {
+		if !s.drain.hurried.Load() && (retryAt.After(usual) || b.keyed && retryAt.After(now)) {
 			next = sooner(next, retryAt)
 		} else {
 			next = sooner(next, usual)
