@@ -13,9 +13,15 @@ import (
 
 // Merge applies a batch now, past the queue, and answers what changed. A board that is
 // missing answers store.ErrNoBoard: see [Service.Create]. When the cached page shows one of
-// the changes it expires. Batches of sums need a Source of the caller's own.
+// the changes it expires. Batches of sums need a Source of the caller's own. The board's Min
+// and Max are for submits only. Where the node has a request budget, a batch of another rule
+// that is larger than what the budget ever holds is written in parts, as it allows: then it is
+// not atomic, and when a part fails the outcome is unknown.
 func (s *Service) Merge(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
 	if err := s.direct(board); err != nil {
+		return nil, err
+	}
+	if err := checkEntries(board, batch.Entries); err != nil {
 		return nil, err
 	}
 	changes, err := s.host.boards.Merge(ctx, board, batch)
@@ -33,6 +39,16 @@ func (s *Service) Merge(ctx context.Context, board string, batch store.Batch) ([
 		}
 	}
 	return changes, directError("merge", board, err)
+}
+
+// checkEntries refuses keys that no read would take.
+func checkEntries(board string, entries []store.Submission) error {
+	for i, e := range entries {
+		if err := checkKey(board, e.Key); err != nil {
+			return ofEntry(err, i, len(entries))
+		}
+	}
+	return nil
 }
 
 // Create makes the board in the store, or does nothing when it exists, and answers it as it

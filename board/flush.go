@@ -235,7 +235,7 @@ func (s *Service) settleWritten(ctx context.Context, b *board, f *flight, c batc
 	b.settle(f, batch{})
 	settleAll(stored, nil)
 	if len(over) > 0 {
-		s.report(ctx, b, batch{values: over, unknown: c.unknown}, ErrOverflow)
+		s.report(ctx, b, batch{values: over}, ErrOverflow)
 	}
 }
 
@@ -253,7 +253,7 @@ func (s *Service) settleFailed(ctx context.Context, b *board, f *flight, c batch
 	}
 	b.settle(f, batch{n: c.n, values: stay, unknown: c.unknown})
 	if len(gone) > 0 {
-		s.report(ctx, b, batch{values: gone, unknown: c.unknown}, fmt.Errorf("%w: %w", ErrAttempts, err))
+		s.report(ctx, b, batch{values: gone}, fmt.Errorf("%w: %w", ErrAttempts, err))
 	}
 }
 
@@ -264,13 +264,13 @@ func (s *Service) report(ctx context.Context, b *board, c batch, reason error) {
 	} else {
 		b.counts.refused.Add(uint64(len(c.values)))
 	}
-	s.host.logger.WarnContext(ctx, "scores will never be written", "board", b.name, "scores", len(c.values), "unknown", c.unknown, "reason", reason)
-	r := Refusal{Board: b.name, Values: c.submissions(), Err: reason, Unknown: c.unknown || doubtful(c.values)}
+	r := Refusal{Board: b.name, Values: c.submissions(), Err: reason, Unknown: doubtful(c.values)}
+	s.host.logger.WarnContext(ctx, "scores will never be written", "board", b.name, "scores", len(c.values), "unknown", r.Unknown, "reason", reason)
 	for _, l := range s.onRefused.all() {
 		l.fn(r)
 	}
 	for _, v := range c.values {
-		if c.unknown || v.doubt {
+		if v.doubt {
 			v.awaits.settle(fmt.Errorf("%w: %w", reason, store.ErrUnknown))
 		} else {
 			v.awaits.settle(reason)
