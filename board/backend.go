@@ -68,23 +68,11 @@ type BackendScores interface {
 	Scores(ctx context.Context, board string, keys []string) (map[string]int64, error)
 }
 
-// PanicError is a panic of a Backend. A write that panicked has an unknown outcome.
-type PanicError struct {
-	Op    string // "submit", "set", "sorted", "scores" or "budget"
-	Value any    // what it panicked with
-	Stack string
-}
-
-// Error names the call and the value.
-func (e *PanicError) Error() string {
-	return fmt.Sprintf("board: backend: %s panicked: %v", e.Op, e.Value)
-}
-
-// guarded calls a Backend and turns its panic into an error.
-func guarded(op string, call func() error) (err error) {
+// caught calls a Backend and turns its panic into an error.
+func caught(op string, call func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = &PanicError{Op: op, Value: v, Stack: string(debug.Stack())}
+			err = &PanicError{Op: op, Value: v, Stack: debug.Stack()}
 		}
 	}()
 	return call()

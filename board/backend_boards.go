@@ -79,7 +79,7 @@ func checkBackendBatch(board string, batch store.Batch) error {
 // change says that the score has become this one.
 func (b *backendBoards) write(ctx context.Context, board string, e store.Submission, keepBest bool, order store.Order) (store.Change, error) {
 	if to, ok := b.to.(BackendSubmitter); ok {
-		err := guarded("submit", func() error {
+		err := caught("submit", func() error {
 			return to.Submit(ctx, board, e.Key, e.Score, keepBest, order == store.Ascending)
 		})
 		return store.Change{Effect: store.Changed, New: e.Score}, err
@@ -89,7 +89,7 @@ func (b *backendBoards) write(ctx context.Context, board string, e store.Submiss
 		return store.Change{}, unsupported("write")
 	}
 	u := update{score: e.Score, keepBest: keepBest, order: order}
-	err := guarded("set", func() error { return to.Set(ctx, board, e.Key, u.apply) })
+	err := caught("set", func() error { return to.Set(ctx, board, e.Key, u.apply) })
 	return u.change(), err
 }
 
@@ -145,20 +145,20 @@ func (b *backendBoards) read(ctx context.Context, board string, count int, mode 
 		return page, nil
 	}
 	var rows []BackendRow
-	if err := guarded("sorted", func() (err error) {
+	if err := caught("sorted", func() (err error) {
 		rows, err = b.to.Sorted(ctx, board, order == store.Ascending, count)
 		return err
 	}); err != nil {
 		return store.Page{}, err
 	}
-	page.Entries = ranked(rows[:min(count, len(rows))], order, mode)
+	page.Entries = ranked(standingsOf(rows[:min(count, len(rows))], order), mode)
 	page.Total = int64(len(page.Entries))
 	page.Info.Count = page.Total
 	return page, nil
 }
 
-// ranked puts rows in the order of scores, equal ones as they came, and ranks them.
-func ranked(rows []BackendRow, order store.Order, mode store.RankMode) []store.Standing {
+// standingsOf puts rows in the order of scores, equal ones as they came.
+func standingsOf(rows []BackendRow, order store.Order) []store.Standing {
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(x, y BackendRow) int {
 		switch {
@@ -171,17 +171,7 @@ func ranked(rows []BackendRow, order store.Order, mode store.RankMode) []store.S
 	})
 	out := make([]store.Standing, len(rows))
 	for i, row := range rows {
-		rank := int64(i + 1)
-		if i > 0 && mode != store.Ordinal {
-			before := out[i-1]
-			switch {
-			case row.Score == before.Score:
-				rank = before.Rank
-			case mode == store.Dense:
-				rank = before.Rank + 1
-			}
-		}
-		out[i] = store.Standing{Entry: store.Entry{Key: row.Key, Score: row.Score}, Rank: rank}
+		out[i] = store.Standing{Entry: store.Entry{Key: row.Key, Score: row.Score}, Rank: int64(i + 1)}
 	}
 	return out
 }
@@ -251,7 +241,7 @@ func (b *backendBoards) Scores(ctx context.Context, board string, keys ...string
 	out := make(map[string]store.Entry, len(keys))
 	for part := range slices.Chunk(keys, backendKeys) {
 		var got map[string]int64
-		if err := guarded("scores", func() (err error) {
+		if err := caught("scores", func() (err error) {
 			got, err = from.Scores(ctx, board, slices.Clone(part))
 			return err
 		}); err != nil {

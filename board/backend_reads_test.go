@@ -85,7 +85,7 @@ func TestBackendStandings(t *testing.T) {
 
 // Rows that a Backend gives in another order, or too many of, are put right; ranks are shared
 // as asked.
-func TestRanked(t *testing.T) {
+func TestBackendRanks(t *testing.T) {
 	backwards := []board.BackendRow{{Key: "d", Score: 10}, {Key: "b", Score: 20}, {Key: "c", Score: 20}, {Key: "a", Score: 30}}
 	for mode, wanted := range map[store.RankMode]string{
 		store.Ordinal:     "a1 b2 c3 d4 ",
@@ -93,13 +93,13 @@ func TestRanked(t *testing.T) {
 		store.Dense:       "a1 b2 c2 d3 ",
 	} {
 		got := ""
-		for _, e := range board.Ranked(backwards, store.Descending, mode) {
+		for _, e := range board.Ranked(board.StandingsOf(backwards, store.Descending), mode) {
 			got += fmt.Sprintf("%s%d ", e.Key, e.Rank)
 		}
 		want(t, mode.String(), got, wanted)
 	}
 	want(t, "the rows of the Backend", backwards[0].Key, "d")
-	if got := board.Ranked(backwards, store.Ascending, store.Ordinal); got[0].Key != "d" || got[3].Key != "a" {
+	if got := board.StandingsOf(backwards, store.Ascending); got[0].Key != "d" || got[3].Key != "a" {
 		t.Errorf("ascending: %+v", got)
 	}
 }

@@ -12,10 +12,12 @@ import (
 
 // board is one board of a service: its queue, what is on its way to the store, its page.
 type board struct {
-	name  string
-	cfg   Config
-	queue queue
-	cache cache
+	name   string
+	cfg    Config
+	queue  queue
+	cache  cache
+	mirror mirror
+	guard  guard // against banned keys
 
 	sealed atomic.Bool   // the store said so; submits are refused
 	warned atomic.Bool   // a refused fraction has been logged
@@ -52,6 +54,7 @@ type counts struct {
 
 func newBoard(name string, cfg Config, maxQueued int) *board {
 	b := &board{name: name, cfg: cfg}
+	b.mirror.lens = newLens(cfg.From, cfg.Decimals)
 	b.queue.rule, b.queue.order, b.queue.limit = cfg.Rule, cfg.Order, int64(maxQueued)
 	return b
 }

@@ -25,13 +25,14 @@ type cache struct {
 // cachedPage is a page and whether it is still fresh. A timer says when it no longer is: to
 // read a clock would cost half of a Top.
 type cachedPage struct {
-	page  store.Page
+	page  store.Page // by ordinal ranks
+	views *views     // by the other ranks
 	stale atomic.Bool
 	timer clock.Timer // nil when the page was never fresh
 }
 
-func newCachedPage(page store.Page, fresh time.Duration, c clock.Clock) *cachedPage {
-	p := &cachedPage{page: page}
+func newCachedPage(page store.Page, views *views, fresh time.Duration, c clock.Clock) *cachedPage {
+	p := &cachedPage{page: page, views: views}
 	if fresh <= 0 {
 		p.stale.Store(true)
 		return p
@@ -54,10 +55,15 @@ func (p *cachedPage) end() {
 	}
 }
 
+// top is the page with no more than count entries, unless count is 0.
+func (p *cachedPage) top(mode store.RankMode, count int) store.Page {
+	return first(p.views.of(p.page, mode), count)
+}
+
 // pageRead is a read that callers wait for. page and err stand when done is closed.
 type pageRead struct {
 	done chan struct{}
-	page store.Page
+	page *cachedPage
 	err  error
 	late bool // the board was written meanwhile: what is read is not fresh; guarded by the cache's mutex
 }
@@ -66,7 +72,8 @@ type pageRead struct {
 // has). They come from a page that is at most CacheFor old, counted from when its read
 // began; one read of the store a window serves every caller. A failed read keeps the earlier
 // page for another whole window; without an earlier page the answer is [ErrNoPage], with the
-// store's error, and the next call tries again. A board that was never written is empty.
+// store's error, and the next call tries again. A read that panics answers all who wait for
+// it with a [PanicError]. A board that was never written is empty.
 //
 // More entries than the cached page has, up to store.MaxPage, are read from the store, as one
 // page of one state; identical calls that overlap share it.
@@ -74,18 +81,30 @@ type pageRead struct {
 // The entries are shared between callers: they are read-only. After Close the cached page is
 // served, however old.
 func (s *Service) Top(ctx context.Context, board string, count int) (store.Page, error) {
+	return s.top(ctx, store.Ordinal, board, count)
+}
+
+func (s *Service) top(ctx context.Context, mode store.RankMode, board string, count int) (store.Page, error) {
 	b, err := s.board(board)
 	if err != nil {
 		return store.Page{}, err
 	}
 	if uint(count) > uint(b.cfg.MaxEntries) {
-		return s.deepTop(ctx, b, count)
+		return s.deepTop(ctx, mode, b, count)
 	}
+	p, err := s.cached(ctx, b)
+	if err != nil {
+		return store.Page{}, err
+	}
+	return p.top(mode, count), nil
+}
+
+// cached is the page of the board that is served now.
+func (s *Service) cached(ctx context.Context, b *board) (*cachedPage, error) {
 	if p := b.cache.current.Load(); p.fresh() {
-		return first(p.page, count), nil
+		return p, nil
 	}
-	page, err := s.sharedTop(ctx, b)
-	return first(page, count), err
+	return s.sharedTop(ctx, b)
 }
 
 // first is the page with no more than count entries, unless count is 0.
@@ -96,8 +115,9 @@ func first(page store.Page, count int) store.Page {
 	return page
 }
 
-// deepTop reads more than the cached page holds.
-func (s *Service) deepTop(ctx context.Context, b *board, count int) (store.Page, error) {
+// deepTop reads more than the cached page holds. The page begins with the best: its ranks
+// follow from its scores, so that one read serves every mode.
+func (s *Service) deepTop(ctx context.Context, mode store.RankMode, b *board, count int) (store.Page, error) {
 	if err := checkCount(b.name, "count", count, store.MaxPage); err != nil {
 		return store.Page{}, err
 	}
@@ -105,16 +125,16 @@ func (s *Service) deepTop(ctx context.Context, b *board, count int) (store.Page,
 	page, err := share(ctx, s, id, func(ctx context.Context) (store.Page, error) {
 		return b.orEmpty(s.host.boards.Page(ctx, b.name, 0, count, store.Ordinal))
 	})
-	return page, readError("top", b.name, "", err)
+	return rankedPage(page, mode), readError("top", b.name, "", err)
 }
 
 // sharedTop waits for the read of the page, which the first caller starts.
-func (s *Service) sharedTop(ctx context.Context, b *board) (store.Page, error) {
+func (s *Service) sharedTop(ctx context.Context, b *board) (*cachedPage, error) {
 	c := &b.cache
 	c.mu.Lock()
 	if p := c.current.Load(); p.fresh() {
 		c.mu.Unlock()
-		return p.page, nil
+		return p, nil
 	}
 	r := c.mu.reading
 	if r == nil {
@@ -130,30 +150,32 @@ func (s *Service) sharedTop(ctx context.Context, b *board) (store.Page, error) {
 	}
 	c.mu.Unlock()
 	if p := c.current.Load(); p != nil && s.readsWait() {
-		return p.page, nil
+		return p, nil
 	}
 	select {
 	case <-r.done:
 		return r.page, r.err
 	case <-ctx.Done():
-		return store.Page{}, readError("top", b.name, "", context.Cause(ctx))
+		return nil, readError("top", b.name, "", context.Cause(ctx))
 	case <-s.drain.begun:
 		return s.lastTop(b)
 	}
 }
 
 // lastTop is what a closed service serves.
-func (s *Service) lastTop(b *board) (store.Page, error) {
+func (s *Service) lastTop(b *board) (*cachedPage, error) {
 	if p := b.cache.current.Load(); p != nil {
-		return p.page, nil
+		return p, nil
 	}
-	return store.Page{}, closedError(b.name)
+	return nil, closedError(b.name)
 }
 
 // readTop runs a read of the page. What it learns is noted before those who wait go on.
 func (s *Service) readTop(ctx context.Context, b *board, r *pageRead, done func()) {
 	began := s.host.clock.Now()
-	page, err := b.orEmpty(s.host.boards.Page(ctx, b.name, 0, b.cfg.MaxEntries, store.Ordinal))
+	page, err := guarded(s, func() (store.Page, error) {
+		return b.orEmpty(s.host.boards.Page(ctx, b.name, 0, b.cfg.MaxEntries, store.Ordinal))
+	})
 	current := false
 	if err != nil {
 		b.cache.fail(r, fmt.Errorf("board: top %s: %w: %w", b.name, ErrNoPage, err), b.cfg.CacheFor, s.host.clock)
@@ -162,7 +184,7 @@ func (s *Service) readTop(ctx context.Context, b *board, r *pageRead, done func(
 		if s.drain.hasBegun() {
 			left = 0
 		}
-		current = b.cache.install(r, newCachedPage(page, left, s.host.clock), &b.sealed)
+		current = b.cache.install(r, newCachedPage(page, new(views), left, s.host.clock), &b.sealed)
 	}
 	close(r.done)
 	done()
@@ -181,7 +203,7 @@ func (s *Service) readTop(ctx context.Context, b *board, r *pageRead, done func(
 func (c *cache) install(r *pageRead, p *cachedPage, sealed *atomic.Bool) (current bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r.page = p.page
+	r.page = p
 	if c.mu.reading != r {
 		p.end()
 		return false
@@ -196,7 +218,8 @@ func (c *cache) install(r *pageRead, p *cachedPage, sealed *atomic.Bool) (curren
 	return true
 }
 
-// fail ends a read without a page. The one before, if there is one, is served for a while.
+// fail ends a read without a page. The one before, if there is one, is served for a while;
+// but a panic is told to everybody who waited for it.
 func (c *cache) fail(r *pageRead, err error, again time.Duration, local clock.Clock) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -206,9 +229,10 @@ func (c *cache) fail(r *pageRead, err error, again time.Duration, local clock.Cl
 	}
 	c.mu.reading = nil
 	if p := c.current.Load(); p != nil {
-		c.replaceLocked(newCachedPage(p.page, again, local))
-		if !isPanic(err) {
-			r.page, r.err = p.page, nil
+		p = newCachedPage(p.page, p.views, again, local)
+		c.replaceLocked(p)
+		if !panicked(err) {
+			r.page, r.err = p, nil
 		}
 	}
 }

@@ -48,6 +48,8 @@ type Options struct {
 	CallTimeout time.Duration
 	// CloseTimeout is the deadline of Close. Negative: nothing is drained. Default 10 s.
 	CloseTimeout time.Duration
+	// Names say how the owners of keys are called. Default nil: nobody has a name.
+	Names *NameOptions
 }
 
 // Config of a board. The zero value is a board of scores: the best one counts, larger ranks
@@ -70,6 +72,9 @@ type Config struct {
 	// MaxEntries is the size of the cached page; at most store.MaxPage. Default
 	// Options.MaxEntries.
 	MaxEntries int
+	// From makes the board the mirror of a set of profiles; it takes no submits then. It is
+	// not changed once it is given here. Default nil: scores are submitted.
+	From *Source
 }
 
 const maxDecimals = 18 // 10^18 fits into an int64
@@ -90,7 +95,9 @@ func (o *Options) withDefaults() (Options, error) {
 	defaultTo(&e.ReadsAtOnce, 64)
 	defaultTo(&e.CallTimeout, 10*time.Second)
 	defaultTo(&e.CloseTimeout, 10*time.Second)
+	e.Names = e.Names.withDefaults()
 	return e, errors.Join(
+		errors.Join(e.Names.problems()...),
 		checkOption("MaxQueued", e.MaxQueued, 1, 1<<31-1),
 		checkOption("MaxEntries", e.MaxEntries, 1, store.MaxPage),
 		checkOption("ReadsAtOnce", e.ReadsAtOnce, 1, 1<<20),
@@ -154,14 +161,15 @@ func (c Config) problems(board string) error {
 	if c.MaxEntries < 1 || c.MaxEntries > store.MaxPage {
 		bad("MaxEntries", "1 to %d expected, got %d", store.MaxPage, c.MaxEntries)
 	}
+	c.From.problems(c.Rule, bad)
 	return errors.Join(errs...)
 }
 
 // same tells whether two effective configurations are equal.
 func (c Config) same(d Config) bool {
 	equal := func(a, b *int64) bool { return a == b || a != nil && b != nil && *a == *b }
-	limits := equal(c.Min, d.Min) && equal(c.Max, d.Max)
-	c.Min, c.Max, d.Min, d.Max = nil, nil, nil, nil
+	limits := equal(c.Min, d.Min) && equal(c.Max, d.Max) && sameSource(c.From, d.From)
+	c.Min, c.Max, d.Min, d.Max, c.From, d.From = nil, nil, nil, nil, nil, nil
 	return limits && c == d
 }
 

@@ -13,8 +13,7 @@ import (
 
 // Merge applies a batch now, past the queue, and answers what changed. A board that is
 // missing answers store.ErrNoBoard: see [Service.Create]. When the cached page shows one of
-// the changes it expires. Batches of sums need a Source of the caller's own. The board's Min
-// and Max are for submits only. Where the node has a request budget, a batch of another rule
+// the changes it expires. Batches of sums need a Source of the caller's own. Where the node has a request budget, a batch of another rule
 // that is larger than what the budget ever holds is written in parts, as it allows: then it is
 // not atomic, and when a part fails the outcome is unknown.
 func (s *Service) Merge(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
@@ -24,10 +23,16 @@ func (s *Service) Merge(ctx context.Context, board string, batch store.Batch) ([
 	if err := checkEntries(board, batch.Entries); err != nil {
 		return nil, err
 	}
-	changes, err := s.host.boards.Merge(ctx, board, batch)
 	b := s.boards.Load().byName[board]
+	if err := s.screen(ctx, b, board, batch.Entries); err != nil {
+		return nil, directError("merge", board, err)
+	}
+	changes, err := s.host.boards.Merge(ctx, board, batch)
 	if b == nil {
 		return changes, directError("merge", board, err)
+	}
+	if errors.Is(err, store.ErrNoBoard) {
+		b.guard.reset()
 	}
 	if errors.Is(err, store.ErrSealed) {
 		b.sealed.Store(true)
@@ -51,6 +56,22 @@ func checkEntries(board string, entries []store.Submission) error {
 	return nil
 }
 
+// screen checks a batch that comes past the queue: each score against the limits of a board
+// that is defined, and the banned keys, which are hidden on the board first.
+func (s *Service) screen(ctx context.Context, b *board, name string, entries []store.Submission) error {
+	g := new(guard)
+	if b != nil {
+		g = &b.guard
+		for _, e := range entries {
+			if err := b.withinLimits(e.Score); err != nil {
+				b.counts.refused.Add(1)
+				return err
+			}
+		}
+	}
+	return s.watch(ctx, name, g, entries)
+}
+
 // Create makes the board in the store, or does nothing when it exists, and answers it as it
 // is. Cached pages of it are dropped.
 func (s *Service) Create(ctx context.Context, board string, spec store.BoardSpec) (store.BoardInfo, error) {
@@ -60,6 +81,7 @@ func (s *Service) Create(ctx context.Context, board string, spec store.BoardSpec
 	info, err := s.host.boards.Create(ctx, board, spec)
 	if b := s.boards.Load().byName[board]; b != nil && b.mayHaveWritten(err) {
 		b.cache.drop()
+		b.guard.reset()
 		if err == nil {
 			b.sealed.Store(info.Sealed)
 		}
@@ -175,6 +197,7 @@ func (s *Service) Drop(ctx context.Context, board string) error {
 	if removed {
 		b.cache.drop()
 		b.check(false)
+		b.guard.reset()
 		b.sealed.Store(b.sealed.Load() && err != nil)
 	}
 	b.release(taken, removed)

@@ -113,6 +113,7 @@ func (s *Service) beginDrain() {
 		s.drain.cancel() // before the writing goroutine can begin a window
 	}
 	close(s.drain.begun)
+	s.endModeration()
 	for _, b := range boards {
 		b.cache.stop()
 	}

@@ -20,6 +20,9 @@ var (
 	BudgetOf      = budgetOf
 	Affects       = affects
 	Ranked        = ranked
+	StandingsOf   = standingsOf
+	FormatCursor  = formatCursor
+	ParseCursor   = parseCursor
 )
 
 // Limits of the rules.
@@ -29,6 +32,10 @@ const (
 	HurryEvery   = hurryEvery
 	MostSplits   = mostSplits
 	MostKeys     = mostKeys
+	MostCursor   = mostCursor
+	MarkedFor    = markedFor
+	LookEvery    = lookEvery
+	TrimEvery    = trimEvery
 )
 
 // Value is what waits for a key.
@@ -66,6 +73,9 @@ func Fate(n int, unknown bool, err error, sent bool, splits int) string {
 type Host struct {
 	ID      string
 	Boards  store.Boards
+	Records store.Records // nil: no moderation
+	Bus     store.Bus
+	Random  func() uint64 // default: 1, 2, 3, …
 	Clock   clock.Clock
 	Now     func() time.Time
 	Logger  *slog.Logger
@@ -75,12 +85,22 @@ type Host struct {
 // NewOn makes a service without a node.
 func NewOn(h Host, o *Options) (*Service, error) {
 	next := uint64(0)
+	random := h.Random
+	if random == nil {
+		random = func() uint64 { next++; return next }
+	}
 	return newService(host{
-		id: h.ID, source: h.ID + "/boards", boards: h.Boards, clock: clock.Or(h.Clock),
+		id: h.ID, source: h.ID + "/boards", boards: h.Boards, records: h.Records, bus: h.Bus, clock: clock.Or(h.Clock),
 		now: h.Now, logger: h.Logger, closing: h.Closing,
-		random: func() uint64 { next++; return next },
+		random: random,
 	}, o)
 }
+
+// KeepAudit has the service keep so many entries of the audit log.
+func (s *Service) KeepAudit(n int) { s.moderation.keepAudit = n }
+
+// MostBans has the service allow so many bans.
+func (s *Service) MostBans(n int) { s.moderation.maxBans = n }
 
 // Queue is a queue by itself.
 type Queue struct{ q queue }

@@ -149,6 +149,8 @@ func (s *Service) FlushNow(ctx context.Context) error {
 
 // window writes once what waits, within the budget.
 func (s *Service) window(ctx context.Context, urgent bool) (t tally) {
+	s.lookIfOld()
+	s.purge(ctx)
 	if s.backend != nil {
 		return s.keyWindow(ctx, urgent)
 	}
@@ -296,8 +298,8 @@ func (s *Service) outcome(ctx context.Context, b *board, failure error, t *tally
 // send writes a batch. The first write of a board creates it or sees that it is as defined;
 // a board that is missing later has lost its memory and is created anew.
 func (s *Service) send(ctx context.Context, b *board, c batch) answer {
-	if !b.checked() {
-		if err := s.create(ctx, b); err != nil {
+	if !b.checked() && !b.keyed {
+		if err := s.prepare(ctx, b, c); err != nil {
 			return answer{err: err}
 		}
 	}
@@ -306,10 +308,21 @@ func (s *Service) send(ctx context.Context, b *board, c batch) answer {
 		return a
 	}
 	b.check(false)
-	if err := s.create(ctx, b); err != nil {
+	b.guard.reset()
+	if err := s.prepare(ctx, b, c); err != nil {
 		return answer{err: err}
 	}
 	return s.merge(ctx, b, c)
+}
+
+// prepare makes the board ready for its first write.
+func (s *Service) prepare(ctx context.Context, b *board, c batch) error {
+	if err := s.create(ctx, b); err != nil {
+		return err
+	}
+	err := s.watch(ctx, b.name, &b.guard, c.submissions())
+	b.check(err == nil)
+	return err
 }
 
 // create makes sure that the stored board exists in our order and takes writes.
@@ -326,7 +339,6 @@ func (s *Service) create(ctx context.Context, b *board) error {
 	case info.Sealed:
 		return store.ErrSealed
 	}
-	b.check(true)
 	return nil
 }
 

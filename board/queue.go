@@ -32,6 +32,8 @@ type submission struct {
 	since  time.Duration
 	own    bool     // store.Last: the stamp's revision is a time; keep it growing
 	awaits *tickets // who waits for it to be stored; nil: nobody
+
+	mirrored bool // from a profile, for a board with Config.From
 }
 
 // queue is what waits for one board, oldest first within each shard. It holds no more keys

@@ -34,6 +34,7 @@ type readKey struct {
 	kind  readKind
 	board string
 	wrote uint64
+	mode  store.RankMode
 	key   string
 	n     int
 }
@@ -159,7 +160,7 @@ func startShared[V any](ctx context.Context, s *Service, key readKey, f *sharedR
 	}
 	go func() {
 		defer done()
-		v, err := read(ctx)
+		v, err := guarded(s, func() (V, error) { return read(ctx) })
 		s.leave()
 		s.reads.settle(key, f, v, err)
 	}()
@@ -190,14 +191,21 @@ type standing struct {
 
 // Standing is the exact standing of a key, read from the store; ok is false when it has no
 // entry. What waits in the queue is not in it.
+//
+// It is as of now, and a page of Top may be CacheFor old: the two may contradict each other.
+// [Service.Card] is the standing to show beside a page.
 func (s *Service) Standing(ctx context.Context, board, key string) (st store.Standing, ok bool, err error) {
+	return s.standing(ctx, store.Ordinal, board, key)
+}
+
+func (s *Service) standing(ctx context.Context, mode store.RankMode, board, key string) (st store.Standing, ok bool, err error) {
 	b, err := s.readable(board, key)
 	if err != nil {
 		return store.Standing{}, false, err
 	}
-	id := readKey{kind: readStanding, board: board, wrote: b.wrote.Load(), key: key}
+	id := readKey{kind: readStanding, board: board, wrote: b.wrote.Load(), mode: mode, key: key}
 	got, err := share(ctx, s, id, func(ctx context.Context) (standing, error) {
-		st, ok, err := s.host.boards.Standing(ctx, board, key, store.Ordinal)
+		st, ok, err := s.host.boards.Standing(ctx, board, key, mode)
 		return standing{st, ok}, orMissing(err)
 	})
 	if err != nil {
@@ -210,6 +218,10 @@ func (s *Service) Standing(ctx context.Context, board, key string) (st store.Sta
 // clamped at both ends. Without an entry the page has no entries. The entries are shared:
 // read-only. n is at most (store.MaxPage-1)/2.
 func (s *Service) Around(ctx context.Context, board, key string, n int) (store.Page, error) {
+	return s.around(ctx, store.Ordinal, board, key, n)
+}
+
+func (s *Service) around(ctx context.Context, mode store.RankMode, board, key string, n int) (store.Page, error) {
 	b, err := s.readable(board, key)
 	if err != nil {
 		return store.Page{}, err
@@ -217,9 +229,9 @@ func (s *Service) Around(ctx context.Context, board, key string, n int) (store.P
 	if err := checkCount(board, "count", n, (store.MaxPage-1)/2); err != nil {
 		return store.Page{}, err
 	}
-	id := readKey{kind: readAround, board: board, wrote: b.wrote.Load(), key: key, n: n}
+	id := readKey{kind: readAround, board: board, wrote: b.wrote.Load(), mode: mode, key: key, n: n}
 	page, err := share(ctx, s, id, func(ctx context.Context) (store.Page, error) {
-		page, err := s.host.boards.Around(ctx, board, key, n, store.Ordinal)
+		page, err := s.host.boards.Around(ctx, board, key, n, mode)
 		return b.orEmpty(page, err)
 	})
 	return page, readError("around", board, key, err)
@@ -256,6 +268,10 @@ func (s *Service) Scores(ctx context.Context, board string, keys ...string) (map
 // store.MaxPage, read from the store at the time of the call and shared with nobody. A board
 // that is missing answers store.ErrNoBoard. The board need not be defined.
 func (s *Service) Page(ctx context.Context, board string, offset int64, limit int) (store.Page, error) {
+	return s.page(ctx, store.Ordinal, board, offset, limit)
+}
+
+func (s *Service) page(ctx context.Context, mode store.RankMode, board string, offset int64, limit int) (store.Page, error) {
 	if err := s.direct(board); err != nil {
 		return store.Page{}, err
 	}
@@ -269,7 +285,7 @@ func (s *Service) Page(ctx context.Context, board string, offset int64, limit in
 		return store.Page{}, readError("page", board, "", err)
 	}
 	defer s.leave()
-	page, err := s.host.boards.Page(ctx, board, offset, limit, store.Ordinal)
+	page, err := s.host.boards.Page(ctx, board, offset, limit, mode)
 	return page, readError("page", board, "", err)
 }
 

@@ -39,12 +39,16 @@ type Service struct {
 	retried time.Time     // Backend: the last window that tried what had failed; owned by the writing goroutine
 
 	reads     reads
+	names     names
+	mirrors   mirrors
 	hasty     atomic.Bool    // a SubmitDurable has come: the next window runs at once
 	backend   *backendBoards // nil: the store's boards
 	onUpdated listeners[func(string, store.Page)]
 	onRefused listeners[func(Refusal)]
 	strays    atomic.Uint64 // refused submits to no board
 	drain     drain
+
+	moderation moderation
 }
 
 // host is what a service takes from its node.
@@ -52,7 +56,9 @@ type host struct {
 	id      string
 	source  string // names this service's batches of sums, for ever
 	boards  store.Boards
-	meter   *meter // nil: no request budget
+	meter   *meter        // nil: no request budget
+	records store.Records // durable ones, for moderation; nil: none
+	bus     store.Bus     // nil: none
 	clock   clock.Clock
 	born    time.Time // by clock
 	random  func() uint64
@@ -76,6 +82,8 @@ func New(n *node.Node, o *Options) (*Service, error) {
 		source:  n.ID() + "/" + n.NewToken(),
 		boards:  n.For(node.ClassBoard).Boards(),
 		meter:   meterOf(n),
+		records: n.Store().Durable(),
+		bus:     n.Store().Bus(),
 		clock:   n.Clock(),
 		random:  n.Random,
 		now:     n.Now,
@@ -99,6 +107,7 @@ func newService(h host, o *Options) (*Service, error) {
 	s.boards.Store(&registry{})
 	s.attach(opts.Backend)
 	s.reads.init(opts.ReadsAtOnce)
+	s.names.init(opts.Names)
 	writing := s.drain.init()
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(opts.Boards)) {
@@ -112,6 +121,7 @@ func newService(h host, o *Options) (*Service, error) {
 	h.logger.Info("boards started", "node", h.id, "boards", len(opts.Boards), "flushEvery", opts.FlushEvery,
 		"writesPerFlush", opts.WritesPerFlush, "maxWriteAttempts", opts.MaxWriteAttempts, "maxQueued", opts.MaxQueued,
 		"cacheFor", opts.CacheFor, "maxEntries", opts.MaxEntries, "closeTimeout", opts.CloseTimeout)
+	s.beginModeration()
 	go s.run(writing)
 	return s, nil
 }

@@ -44,7 +44,7 @@ func fateOf(b batch, a answer, splits int) fate {
 	case store.Done:
 		return written
 	case store.Unknown:
-		if a.sent {
+		if a.sent || b.unknown {
 			return unsure
 		}
 		return failed

@@ -16,6 +16,7 @@ const (
 	MaxSource     = 128       // bytes of a batch's source
 	MaxHidden     = 10_000    // hidden keys of one board
 	MaxWalkLog    = 1_000_000 // changes of one board that are remembered for walks
+	MaxWalks      = 64        // versions of one board that are walked at once
 )
 
 // WalkFor is how long a board remembers its changes after the last call of a walk.
@@ -28,8 +29,9 @@ const WalkFor = 15 * time.Minute
 //
 // Ranks are exact at any depth and start at 1; equal scores share them as the [RankMode] says.
 //
-// A hidden entry keeps its score and takes new ones, but has no rank: it is on no page, in no
-// count and no answer but that of Hidden.
+// A hidden entry keeps its score and takes new ones as any other (Merge answers the same
+// changes, and the sequence grows), but has no rank: it is on no page, in no count and in no
+// answer but that of Hidden. Standing, Around and Scores take its key for one without an entry.
 type Boards interface {
 	// Create makes the board, or does nothing when it exists, and returns the board as it is
 	// (its own generation, not the caller's, when it existed). A board that exists with the
@@ -54,22 +56,29 @@ type Boards interface {
 	// Scores returns the stored entries of the keys that have one.
 	Scores(ctx context.Context, board string, keys ...string) (map[string]Entry, error)
 
-	// Walk returns the next standings of a walk, at most limit (≥ 1) of them, with their
-	// ordinal ranks, and the cursor behind them. The zero Cursor begins one. However the board
-	// changes meanwhile, a walk shows every entry once, as it was when the walk began: the
-	// board remembers what it replaces while somebody walks. It forgets WalkFor after the last
-	// call, or when more than MaxWalkLog entries have changed; then, or when the board was
-	// dropped, the answer is ErrCursor. Page.Total and Page.Info are those of the beginning.
+	// Walk returns the next standings of a walk, limit (≥ 1) of them, fewer only at the end,
+	// with their ordinal ranks, and the cursor behind them. The zero Cursor begins one. However
+	// the board changes meanwhile, a walk shows every entry once, as it was when the walk
+	// began: the board remembers what it replaces while somebody walks. The same cursor again
+	// is answered the same. Page.Total and Page.Info are those of the beginning; the Info is
+	// order, generation, count and sequence only.
+	//
+	// The board may forget a version WalkFor after the last call of its walks, when more than
+	// MaxWalkLog entries have changed since, or when MaxWalks later versions are walked. Then,
+	// or when the board was made anew, or the cursor is another board's, the answer is
+	// ErrCursor. A board that has not changed since the beginning needs no memory: every handle
+	// goes on with the walk, at any time.
 	Walk(ctx context.Context, board string, from Cursor, limit int) (Page, Cursor, error)
 
 	// Remove deletes entries, hidden ones too, and returns how many there were. A key that was
 	// hidden stays hidden. A sealed board answers ErrSealed.
 	Remove(ctx context.Context, board string, keys ...string) (int, error)
 
-	// Hide hides keys, or shows them again, and returns how many changed. A key without an
-	// entry is hidden when one comes. An entry that is shown again stands where its score and
-	// its old sequence put it. A sealed board answers ErrSealed; more than MaxHidden hidden
-	// keys answer ErrTooLarge, and none of the call is hidden.
+	// Hide hides keys, or shows them again, and returns how many changed; when any did, the
+	// sequence grows. A key without an entry is hidden when one comes. An entry that is shown
+	// again stands where its score and its old sequence put it. A sealed board answers
+	// ErrSealed, whatever is asked; more than MaxHidden hidden keys answer ErrTooLarge, and
+	// none of the call is hidden.
 	Hide(ctx context.Context, board string, hidden bool, keys ...string) (int, error)
 
 	// Hidden returns the hidden keys, in byte order, after the key after, at most limit
@@ -247,14 +256,14 @@ type Standing struct {
 // Page is a slice of a board in its order, all of one state of the board.
 type Page struct {
 	Entries []Standing
-	Offset  int64 // how many entries are before the first one of the page; 0 when it has none
+	Offset  int64 // how many entries are before the first one of the page, in any rank mode; 0 when it has none
 	Total   int64
 	Info    BoardInfo
 }
 
 // HiddenEntry is a hidden key.
 type HiddenEntry struct {
-	Entry
+	Entry       // the Key only when it is not Scored
 	Scored bool // it has an entry; else the key is hidden in advance
 }
 
@@ -264,16 +273,17 @@ type Cursor struct {
 	Version    uint64 // the board's Sequence then
 	Total      int64  // its Count then
 	Seen       int64  // entries that were walked
-	Score      int64  // with Sequence, the last of them
+	Score      int64  // with Sequence, the last of them as it was then; both 0 when none was
 	Sequence   uint64
 }
 
-// Done tells that the walk has shown everything. A walk that has not begun is not done.
+// Done tells that the walk has shown everything: Walk answers no more entries, whatever
+// happened to the board. A walk that has not begun is not done.
 func (c Cursor) Done() bool { return c != Cursor{} && c.Seen >= c.Total }
 
 // BoardCheck is what Check found.
 type BoardCheck struct {
-	Entries  int64    // entries that were counted
+	Entries  int64    // entries that were counted, hidden ones too
 	Problems []string // what is, or was, wrong, in words; at most 100
 	Repaired bool     // it was put right
 }

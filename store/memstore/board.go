@@ -24,12 +24,14 @@ type board struct {
 	sequence uint64
 	sealed   bool
 	entries  map[string]*entry
-	standing blocks[*entry]
-	sources  map[string]uint64 // the last N of each source of sums
+	standing blocks[*entry]      // the entries that are not hidden
+	hidden   map[string]struct{} // keys, with an entry or without
+	sources  map[string]uint64   // the last N of each source of sums
+	walks    walks
 }
 
 func newBoard(spec store.BoardSpec) *board {
-	b := &board{spec: spec, entries: make(map[string]*entry), sources: make(map[string]uint64)}
+	b := &board{spec: spec, entries: make(map[string]*entry), hidden: make(map[string]struct{}), sources: make(map[string]uint64)}
 	b.standing.compare = b.compare
 	return b
 }
@@ -50,7 +52,8 @@ func (b *board) info() store.BoardInfo {
 	return store.BoardInfo{
 		Order:      b.spec.Order,
 		Generation: b.spec.Generation,
-		Count:      int64(len(b.entries)),
+		Count:      int64(b.standing.size),
+		Hidden:     int64(len(b.hidden)),
 		Sequence:   b.sequence,
 		Sealed:     b.sealed,
 	}
@@ -125,13 +128,21 @@ func stampUnder(rule store.Rule, submitted, old store.Stamp) store.Stamp {
 
 // place stores an entry that is not in the standings at this moment.
 func (b *board) place(s store.Submission, score int64, stamp store.Stamp) {
-	b.sequence++
+	b.change(1)
 	e := &entry{Entry: store.Entry{Key: s.Key, Score: score, Sequence: b.sequence}, stamp: stamp}
 	if len(s.Meta) > 0 {
 		e.Meta = bytes.Clone(s.Meta)
 	}
 	b.entries[s.Key] = e
-	b.standing.insert(e)
+	if !b.isHidden(s.Key) {
+		b.standing.insert(e)
+	}
+}
+
+// change raises the sequence for a change of n entries.
+func (b *board) change(n int) {
+	b.sequence++
+	b.walks.changes += uint64(n)
 }
 
 // add is a + b, and whether it fits into an int64.
@@ -154,19 +165,30 @@ func (b *board) remove(keys []string) int {
 		}
 	}
 	if n > 0 {
-		b.sequence++
+		b.change(n)
 	}
 	return n
 }
 
+// visible is the entry of key, unless it is hidden.
+func (b *board) visible(key string) (*entry, bool) {
+	e, ok := b.entries[key]
+	return e, ok && !b.isHidden(key)
+}
+
 // page is the standings from position first on, at most limit.
-func (b *board) page(first, limit int) store.Page {
-	p := store.Page{Total: int64(len(b.entries)), Info: b.info()}
-	if limit == 0 {
+func (b *board) page(first, limit int, mode store.RankMode) store.Page {
+	p := store.Page{Total: int64(b.standing.size), Info: b.info()}
+	if limit == 0 || first >= b.standing.size {
 		return p
 	}
+	p.Offset = int64(first)
+	var before *entry
+	rank := int64(0)
 	for e := range b.standing.from(first) {
-		p.Entries = append(p.Entries, e.at(first+len(p.Entries)))
+		rank = b.rankAfter(before, rank, e, first+len(p.Entries), mode)
+		before = e
+		p.Entries = append(p.Entries, e.ranked(rank))
 		if len(p.Entries) == limit {
 			break
 		}
@@ -181,19 +203,25 @@ func (e *entry) copy() store.Entry {
 	return out
 }
 
-// at is the standing of the entry when so many are before it.
-func (e *entry) at(position int) store.Standing {
-	return store.Standing{Entry: e.copy(), Rank: int64(position) + 1}
+func (e *entry) ranked(rank int64) store.Standing {
+	return store.Standing{Entry: e.copy(), Rank: rank}
 }
 
 // clone is a copy of the board that shares nothing with it.
 func (b *board) clone() *board {
 	c := newBoard(b.spec)
 	c.sequence, c.sealed, c.sources = b.sequence, b.sealed, maps.Clone(b.sources)
+	c.hidden, c.walks = maps.Clone(b.hidden), b.walks.clone()
 	for e := range b.standing.from(0) {
 		own := *e
 		c.entries[own.Key] = &own
 		c.standing.insert(&own)
+	}
+	for key := range b.hidden {
+		if e, ok := b.entries[key]; ok {
+			own := *e
+			c.entries[key] = &own
+		}
 	}
 	return c
 }

@@ -8,19 +8,21 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/store"
 )
 
 // boardMap is the memory behind all handles on the boards.
 type boardMap struct {
-	mu struct {
+	clock clock.Clock // tells when a walk is forgotten
+	mu    struct {
 		sync.RWMutex
 		boards map[string]*board
 	}
 }
 
-func newBoardMap() *boardMap {
-	m := &boardMap{}
+func newBoardMap(c clock.Clock) *boardMap {
+	m := &boardMap{clock: c}
 	m.mu.boards = make(map[string]*board)
 	return m
 }
@@ -86,6 +88,9 @@ func (h *boards) write(ctx context.Context, operation, name string, f func(*boar
 	if !ok {
 		return fmt.Errorf("memstore: %s %s: %w", operation, name, store.ErrNoBoard)
 	}
+	if b.walks.any() {
+		b.walks.forget(h.memory.clock.Now())
+	}
 	if err := f(b); err != nil {
 		return fmt.Errorf("memstore: %s %s: %w", operation, name, err)
 	}
@@ -124,35 +129,35 @@ func (h *boards) Merge(ctx context.Context, name string, batch store.Batch) (cha
 }
 
 // Page implements store.Boards.
-func (h *boards) Page(ctx context.Context, name string, offset int64, limit int, _ store.RankMode) (page store.Page, err error) {
+func (h *boards) Page(ctx context.Context, name string, offset int64, limit int, mode store.RankMode) (page store.Page, err error) {
 	err = h.read(ctx, "page", name, func(b *board) {
-		page = b.page(int(min(offset, int64(len(b.entries)))), limit)
+		page = b.page(int(min(offset, int64(b.standing.size))), limit, mode)
 	})
 	return page, err
 }
 
 // Standing implements store.Boards.
-func (h *boards) Standing(ctx context.Context, name, key string, _ store.RankMode) (s store.Standing, ok bool, err error) {
+func (h *boards) Standing(ctx context.Context, name, key string, mode store.RankMode) (s store.Standing, ok bool, err error) {
 	err = h.read(ctx, "standing", name, func(b *board) {
 		var e *entry
-		if e, ok = b.entries[key]; ok {
-			s = e.at(b.standing.position(e))
+		if e, ok = b.visible(key); ok {
+			s = e.ranked(b.rank(e, b.standing.position(e), mode))
 		}
 	})
 	return s, ok, err
 }
 
 // Around implements store.Boards.
-func (h *boards) Around(ctx context.Context, name, key string, n int, _ store.RankMode) (page store.Page, err error) {
+func (h *boards) Around(ctx context.Context, name, key string, n int, mode store.RankMode) (page store.Page, err error) {
 	err = h.read(ctx, "around", name, func(b *board) {
-		e, ok := b.entries[key]
+		e, ok := b.visible(key)
 		if !ok {
-			page = b.page(0, 0)
+			page = b.page(0, 0, mode)
 			return
 		}
 		at := b.standing.position(e)
 		first := max(0, at-n)
-		page = b.page(first, at-first+1+n)
+		page = b.page(first, at-first+1+n, mode)
 	})
 	return page, err
 }
@@ -162,7 +167,7 @@ func (h *boards) Scores(ctx context.Context, name string, keys ...string) (map[s
 	found := make(map[string]store.Entry, len(keys))
 	err := h.read(ctx, "scores", name, func(b *board) {
 		for _, key := range keys {
-			if e, ok := b.entries[key]; ok {
+			if e, ok := b.visible(key); ok {
 				found[key] = e.copy()
 			}
 		}

@@ -14,8 +14,8 @@ const DefaultQueue = 1024
 
 // Options of an [Engine]. A nil *Options is all defaults.
 type Options struct {
-	// Clock is the clock of the machine that holds the memory: Now and Age come from it.
-	// Default: the system's.
+	// Clock is the clock of the machine that holds the memory: Now and Age come from it, and
+	// when a walk of a board is forgotten. Default: the system's.
 	Clock clock.Clock
 
 	// Apart keeps the fast records in a map of their own, with a clock of their own, so that
@@ -43,7 +43,7 @@ type Engine struct {
 
 // New makes an empty engine.
 func New(o *Options) *Engine {
-	e := &Engine{boards: newBoardMap()}
+	e := &Engine{}
 	if o != nil {
 		e.options = *o
 	}
@@ -52,6 +52,7 @@ func New(o *Options) *Engine {
 	}
 	e.options.Clock = clock.Or(e.options.Clock)
 	e.hub = newHub(e.options.Queue)
+	e.boards = newBoardMap(e.options.Clock)
 	e.durable = newRecordMap(e.options.Clock)
 	e.fast = e.durable
 	if e.options.Apart {

@@ -30,8 +30,12 @@ func Boards(t *testing.T, fresh func(t *testing.T) Harness[store.Boards]) {
 		{"entry", entryCases()},
 		{"order", orderCases()},
 		{"around", aroundCases()},
+		{"rank", rankCases()},
 		{"life", lifeCases()},
 		{"list", listCases()},
+		{"hide", hideCases()},
+		{"walk", walkCases()},
+		{"check", boardCheckCases()},
 		{"seal", sealCases()},
 		{"random", randomCases()},
 		{"large", largeCases()},
@@ -120,7 +124,7 @@ func (w *twin) remove(t tester, keys ...string) {
 // with what it was at the last look.
 func (w *twin) compare(t tester) []store.Standing {
 	t.Helper()
-	all, info := walk(t, w.boards, w.name, store.MaxPage)
+	all, info := wholeBoard(t, w.boards, w.name, store.MaxPage)
 	wanted := w.model.Standings()
 	if !slices.EqualFunc(wanted, all, alike) {
 		t.Fatalf("standings of %s (-want +got):\n%s", w.name, cmp.Diff(wanted, all, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(store.Entry{}, "Sequence")))
@@ -129,7 +133,7 @@ func (w *twin) compare(t tester) []store.Standing {
 		t.Fatalf("keys of %s in the order of their sequence (-want +got):\n%s", w.name, cmp.Diff(want, got))
 	}
 	was, model := w.info, w.model.Info()
-	wantInfo := store.BoardInfo{Order: model.Order, Generation: was.Generation, Count: model.Count, Sequence: info.Sequence, Sealed: model.Sealed}
+	wantInfo := store.BoardInfo{Order: model.Order, Generation: was.Generation, Count: model.Count, Hidden: model.Hidden, Sequence: info.Sequence, Sealed: model.Sealed}
 	if info != wantInfo {
 		t.Fatalf("Info of %s = %+v, want %+v", w.name, info, wantInfo)
 	}
@@ -166,9 +170,9 @@ func bySequence(all []store.Standing) []string {
 	return keys
 }
 
-// walk reads a board that does not change from the first page to the last, and checks that
+// wholeBoard reads a board that does not change from the first page to the last, and checks that
 // the pages are of one state.
-func walk(t tester, b store.Boards, name string, size int) ([]store.Standing, store.BoardInfo) {
+func wholeBoard(t tester, b store.Boards, name string, size int) ([]store.Standing, store.BoardInfo) {
 	t.Helper()
 	var (
 		all  []store.Standing
@@ -181,6 +185,9 @@ func walk(t tester, b store.Boards, name string, size int) ([]store.Standing, st
 		}
 		if offset == 0 {
 			info = page.Info
+		}
+		if len(page.Entries) > 0 && page.Offset != offset || len(page.Entries) == 0 && page.Offset != 0 {
+			t.Fatalf("page at %d of %s says that it is at %d with %d entries", offset, name, page.Offset, len(page.Entries))
 		}
 		if page.Info != info || page.Total != info.Count {
 			t.Fatalf("page at %d of %s says %+v and total %d, the first one %+v", offset, name, page.Info, page.Total, info)

@@ -171,8 +171,8 @@ func boardsCloseWaits(t *testing.T, h Harness[store.Boards]) {
 	}
 }
 
-// boardsReopen closes everything in between: entries, sequences, stamps, numbers, seals and
-// generations are as they were.
+// boardsReopen closes everything in between: entries, sequences, stamps, numbers, seals,
+// generations and hidden keys are as they were, and a walk goes on.
 func boardsReopen(t *testing.T, h Harness[store.Boards]) {
 	if !h.Reopens {
 		return // the memory ends with the last handle
@@ -181,7 +181,9 @@ func boardsReopen(t *testing.T, h Harness[store.Boards]) {
 	up, down := newTwin(t, b, "up", store.Descending), newTwin(t, b, "down", store.Ascending)
 	gone := newTwin(t, b, "gone", store.Descending)
 	up.last(t, withMeta(stamped("a", 5, 2, 2), "meta of a"), stamped("b", 5, 2, 2))
-	up.sum(t, "source", 4, entry("c", 5))
+	up.sum(t, "source", 4, entry("c", 5), entry("h", 9))
+	up.hide(t, true, "h", "i", "j")
+	up.hide(t, false, "j")
 	down.best(t, entry("x", 3), entry("y", 3))
 	down.model.Seal()
 	_, err := b.Seal(t.Context(), "down")
@@ -189,6 +191,11 @@ func boardsReopen(t *testing.T, h Harness[store.Boards]) {
 	ok(t, "Drop", b.Drop(t.Context(), gone.name))
 	before := [][]store.Standing{up.compare(t), down.compare(t)}
 	infos := []store.BoardInfo{up.info, down.info}
+	stroll := beginStroll(t, up)
+	stroll.step(t, 1)
+	up.best(t, entry("a", 6), entry("new", 7))
+	up.hide(t, true, "b")
+	before[0], infos[0] = up.compare(t), up.info
 	shut(t, b)
 
 	b = open(t, h)
@@ -201,11 +208,17 @@ func boardsReopen(t *testing.T, h Harness[store.Boards]) {
 	}
 	_, err = b.Info(t.Context(), "gone")
 	want(t, "Info of a dropped board", err, store.ErrNoBoard)
+	stroll.finish(t, 1)
+	up.compareHidden(t)
 	down.best(t, entry("z", 1)) // still sealed
+	up.best(t, entry("i", 10))
+	up.hide(t, false, "b", "h")
+	up.remove(t, "new")
 	up.last(t, stamped("a", 9, 2, 1), stamped("b", 4, 2, 3))
 	up.sum(t, "source", 4, entry("c", 5))
 	up.sum(t, "source", 5, entry("c", 1))
-	up.wantOrder(t, "c a b")
+	up.wantOrder(t, "h a c b")
+	up.compareHidden(t)
 	compareEach(t, up)
 	compareEach(t, down)
 }

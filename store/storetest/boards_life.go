@@ -94,6 +94,13 @@ func everyBoardCall(ctx context.Context, b store.Boards, name string) map[string
 		_, answers["Merge "+batch.Rule.String()] = b.Merge(ctx, name, batch)
 	}
 	_, answers["Remove"] = b.Remove(ctx, name, "key")
+	_, answers["Hide"] = b.Hide(ctx, name, true, "key")
+	_, answers["Show"] = b.Hide(ctx, name, false, "key")
+	_, answers["Hidden"] = b.Hidden(ctx, name, "", 10)
+	_, _, answers["Walk"] = b.Walk(ctx, name, store.Cursor{}, 10)
+	_, _, answers["Walk on"] = b.Walk(ctx, name, store.Cursor{Generation: "first", Version: 9, Total: 9, Seen: 1, Score: 5, Sequence: 1}, 10)
+	_, answers["Check"] = b.Check(ctx, name, false)
+	_, answers["repairing Check"] = b.Check(ctx, name, true)
 	_, answers["Seal"] = b.Seal(ctx, name)
 	_, answers["Page"] = b.Page(ctx, name, 0, 10, store.Ordinal)
 	_, _, answers["Standing"] = b.Standing(ctx, name, "key", store.Ordinal)
@@ -115,7 +122,8 @@ func missingBoard(t *testing.T, h Harness[store.Boards]) {
 	}
 }
 
-// dropForgets drops a sealed board with entries, stamps and numbers, and makes it anew.
+// dropForgets drops a sealed board with entries, stamps, numbers and hidden keys, and makes
+// it anew.
 //
 // case B6.
 func dropForgets(t *testing.T, h Harness[store.Boards]) {
@@ -124,6 +132,7 @@ func dropForgets(t *testing.T, h Harness[store.Boards]) {
 	w := newTwin(t, b, "board", store.Descending)
 	w.last(t, stamped("a", 5, 9, 9))
 	w.sum(t, "source", 9, entry("b", 5))
+	w.hide(t, true, "b", "a", "nobody")
 	w.compare(t)
 	w.model.Seal()
 	_, err := b.Seal(t.Context(), "board")

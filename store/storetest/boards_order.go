@@ -126,7 +126,7 @@ func pagesOfEverySize(t *testing.T, h Harness[store.Boards]) {
 	}
 	all := w.compare(t)
 	for size := 1; size <= 27; size++ {
-		joined, _ := walk(t, w.boards, "board", size)
+		joined, _ := wholeBoard(t, w.boards, "board", size)
 		if diff := cmp.Diff(all, joined); diff != "" {
 			t.Fatalf("pages of %d (-whole +joined):\n%s", size, diff)
 		}
@@ -135,8 +135,8 @@ func pagesOfEverySize(t *testing.T, h Harness[store.Boards]) {
 		for _, limit := range []int{0, 1, 4, store.MaxPage} {
 			page, err := w.boards.Page(t.Context(), "board", int64(first), limit, store.Ordinal)
 			ok(t, "Page", err)
-			if diff := cmp.Diff(all[first:min(first+limit, 25)], page.Entries, cmpopts.EquateEmpty()); diff != "" {
-				t.Fatalf("Page at %d of %d (-want +got):\n%s", first, limit, diff)
+			if diff := cmp.Diff(all[first:min(first+limit, 25)], page.Entries, cmpopts.EquateEmpty()); diff != "" || page.Offset != int64(min(first, first*limit)) {
+				t.Fatalf("Page at %d of %d is at %d (-want +got):\n%s", first, limit, page.Offset, diff)
 			}
 		}
 	}
@@ -151,7 +151,7 @@ func pagesBeyond(t *testing.T, h Harness[store.Boards]) {
 		for _, offset := range []int64{fill, fill + 1, 1 << 40, 1<<63 - 1} {
 			page, err := w.boards.Page(t.Context(), "board", offset, store.MaxPage, store.Ordinal)
 			ok(t, "Page", err)
-			if len(page.Entries) != 0 || page.Total != fill || page.Info.Count != fill {
+			if len(page.Entries) != 0 || page.Offset != 0 || page.Total != fill || page.Info.Count != fill {
 				t.Fatalf("Page at %d of %d entries = %+v, want no entries and the total", offset, fill, page)
 			}
 		}
@@ -227,7 +227,7 @@ func aroundEveryPosition(t *testing.T, h Harness[store.Boards]) {
 			for n := range size + 2 {
 				page, err := b.Around(t.Context(), w.name, s.Key, n, store.Ordinal)
 				ok(t, "Around", err)
-				want := store.Page{Entries: all[max(0, at-n):min(size, at+n+1)], Total: int64(size), Info: w.info}
+				want := store.Page{Entries: all[max(0, at-n):min(size, at+n+1)], Offset: int64(max(0, at-n)), Total: int64(size), Info: w.info}
 				if diff := cmp.Diff(want, page); diff != "" {
 					t.Fatalf("%d around rank %d of %d (-want +got):\n%s", n, at+1, size, diff)
 				}

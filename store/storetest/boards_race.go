@@ -48,7 +48,7 @@ func bestOfAll(t *testing.T, h Harness[store.Boards]) {
 		}
 		return nil
 	})
-	all, _ := walk(t, w.boards, "board", store.MaxPage)
+	all, _ := wholeBoard(t, w.boards, "board", store.MaxPage)
 	for _, s := range all {
 		var k int
 		_, _ = fmt.Sscanf(s.Key, "key/%d", &k)
@@ -84,7 +84,7 @@ func sumsOfAll(t *testing.T, h Harness[store.Boards]) {
 		}
 		return nil
 	})
-	all, _ := walk(t, handles[0], "board", store.MaxPage)
+	all, _ := wholeBoard(t, handles[0], "board", store.MaxPage)
 	if len(all) != keys {
 		t.Fatalf("%d entries, want %d", len(all), keys)
 	}
@@ -155,7 +155,7 @@ func ranksAfterWriters(t *testing.T, h Harness[store.Boards]) {
 		}
 		return nil
 	})
-	all, _ := walk(t, w.boards, "board", store.MaxPage)
+	all, _ := wholeBoard(t, w.boards, "board", store.MaxPage)
 	wantSorted(t, store.Descending, all)
 	for i := 0; i < len(all); i += 23 {
 		compareOne(t, w, all[i])

@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,12 +29,18 @@ func randomHistories(t *testing.T, h Harness[store.Boards]) {
 		order := rapid.SampledFrom([]store.Order{store.Descending, store.Ascending}).Draw(t, "order")
 		w := newTwin(t, handles[0], fmt.Sprintf("board/%d", boards), order)
 		turn := 0
+		var strolls []*stroll
 		t.Repeat(map[string]func(*rapid.T){
 			"merge": func(t *rapid.T) { w.merge(t, drawBatch(t)) },
 			"more":  func(t *rapid.T) { w.merge(t, drawBatch(t)) },
 			"remove": func(t *rapid.T) {
 				w.remove(t, rapid.SliceOfNDistinct(drawKey(), 1, 3, rapid.ID[string]).Draw(t, "keys")...)
 			},
+			"hide": func(t *rapid.T) {
+				hidden := rapid.IntRange(0, 2).Draw(t, "hide") > 0
+				w.hide(t, hidden, rapid.SliceOfNDistinct(drawKey(), 1, 3, rapid.ID[string]).Draw(t, "keys")...)
+			},
+			"walk": func(t *rapid.T) { strolls = walkSome(t, w, strolls) },
 			"read": func(t *rapid.T) { readSome(t, w) },
 			"seal": func(t *rapid.T) {
 				if rapid.IntRange(0, 9).Draw(t, "really") == 0 {
@@ -46,9 +53,25 @@ func randomHistories(t *testing.T, h Harness[store.Boards]) {
 				turn++
 				w.boards = handles[turn%len(handles)]
 				w.compare(t)
+				w.compareHidden(t)
 			},
 		})
 	})
+}
+
+// walkSome begins a walk or goes on with one, and returns those that are under way.
+func walkSome(t *rapid.T, w *twin, strolls []*stroll) []*stroll {
+	size := rapid.IntRange(1, 4).Draw(t, "page")
+	at := rapid.IntRange(0, 4).Draw(t, "walk")
+	if at >= len(strolls) {
+		s := beginStroll(t, w)
+		s.step(t, size)
+		return append(strolls, s)
+	}
+	if strolls[at].step(t, size) && rapid.Bool().Draw(t, "done") {
+		return slices.Delete(strolls, at, at+1)
+	}
+	return strolls
 }
 
 func drawKey() *rapid.Generator[string] {
@@ -79,24 +102,25 @@ func drawBatch(t *rapid.T) store.Batch {
 // readSome compares one read of each kind.
 func readSome(t *rapid.T, w *twin) {
 	key := drawKey().Draw(t, "key")
-	wanted, wantFound := w.model.Standing(key)
-	one, found, err := w.boards.Standing(t.Context(), w.name, key, store.Ordinal)
+	mode := rapid.SampledFrom(rankModes()).Draw(t, "mode")
+	wanted, wantFound := w.model.Standing(key, mode)
+	one, found, err := w.boards.Standing(t.Context(), w.name, key, mode)
 	wantWord(t, "Standing", err, nil)
 	blind := cmpopts.IgnoreFields(store.Entry{}, "Sequence")
 	if diff := cmp.Diff(wanted, one, blind); diff != "" || found != wantFound {
 		t.Fatalf("Standing %s, found %v, want %v (-want +got):\n%s", key, found, wantFound, diff)
 	}
 	n := rapid.IntRange(0, 9).Draw(t, "reach")
-	page, err := w.boards.Around(t.Context(), w.name, key, n, store.Ordinal)
+	page, err := w.boards.Around(t.Context(), w.name, key, n, mode)
 	wantWord(t, "Around", err, nil)
 	blindPage := cmp.Options{blind, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(store.BoardInfo{}, "Sequence", "Generation")}
-	if diff := cmp.Diff(w.model.Around(key, n), page, blindPage); diff != "" {
+	if diff := cmp.Diff(w.model.Around(key, n, mode), page, blindPage); diff != "" {
 		t.Fatalf("%d around %s (-want +got):\n%s", n, key, diff)
 	}
 	offset := rapid.Int64Range(0, 9).Draw(t, "offset")
-	page, err = w.boards.Page(t.Context(), w.name, offset, n, store.Ordinal)
+	page, err = w.boards.Page(t.Context(), w.name, offset, n, mode)
 	wantWord(t, "Page", err, nil)
-	if diff := cmp.Diff(w.model.Page(offset, n), page, blindPage); diff != "" {
+	if diff := cmp.Diff(w.model.Page(offset, n, mode), page, blindPage); diff != "" {
 		t.Fatalf("Page at %d of %d (-want +got):\n%s", offset, n, diff)
 	}
 }

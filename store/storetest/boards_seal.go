@@ -30,7 +30,8 @@ func sealRefuses(t *testing.T, h Harness[store.Boards]) {
 	b := open(t, h)
 	w := newTwin(t, b, "board", store.Descending)
 	w.best(t, withMeta(entry("a", 5), "meta"), entry("b", 3))
-	w.sum(t, "source", 1, entry("c", 1))
+	w.sum(t, "source", 1, entry("c", 1), entry("hidden", 1))
+	w.hide(t, true, "hidden", "in-advance")
 	before := w.compare(t)
 	sealed, err := b.Seal(t.Context(), "board")
 	ok(t, "Seal", err)
@@ -48,6 +49,9 @@ func sealRefuses(t *testing.T, h Harness[store.Boards]) {
 		w.sum(t, "source", 1, entry("c", 1)) // resent
 		w.remove(t, "a", "b")
 		w.remove(t, "nobody")
+		w.hide(t, true, "a", "new")
+		w.hide(t, false, "a") // would change nothing
+		w.hide(t, false, "c")
 	}
 	for _, now := range [][]store.Standing{after, w.compare(t)} {
 		if diff := cmp.Diff(before, now); diff != "" {
@@ -58,6 +62,7 @@ func sealRefuses(t *testing.T, h Harness[store.Boards]) {
 		t.Fatalf("after refused writes Info is %+v, was %+v", w.info, sealed)
 	}
 	compareEach(t, w)
+	w.compareHidden(t)
 }
 
 func sealAgain(t *testing.T, h Harness[store.Boards]) {

@@ -10,10 +10,13 @@
 //
 // The suites settle what the contract's comments leave open:
 //
-//   - A missing board answers store.ErrNoBoard to everything but Create, List and Drop.
+//   - A missing board answers store.ErrNoBoard to everything but Create, List and Drop; one
+//     that was made anew answers store.ErrCursor to the walks of its former life.
 //   - The entries of one batch get their sequences in the order of the batch.
 //   - Remove raises the board's sequence when it removed something, and forgets the entry's
 //     stamp; the numbers of sum batches stay until Drop.
+//   - Hide raises the sequence also for keys without an entry. A Merge into a hidden entry
+//     raises it, too, as if the entry were shown.
 //   - Under store.Last a newer stamp is kept even when the score is the same. Best and Sum
 //     neither read nor change stamps.
 //   - A new score without metadata clears the metadata.

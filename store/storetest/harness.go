@@ -27,6 +27,10 @@ type Harness[T any] struct {
 	// Reopens: what was acknowledged is still there when every handle has been closed and
 	// Open is called again.
 	Reopens bool
+
+	// Pass lets time go by for the store, as a clock that is set forward does. Nil when the
+	// driver's clock cannot be moved: then what happens with time is left out.
+	Pass func(t *testing.T, d time.Duration)
 }
 
 // closer is what the three contracts have in common.
@@ -77,7 +81,7 @@ func cancelled(t *testing.T) context.Context {
 func vocabulary() []error {
 	return []error{
 		store.ErrConflict, store.ErrUnavailable, store.ErrTooLarge, store.ErrUnknown,
-		store.ErrUnsupported, store.ErrInvalid, store.ErrClosed, store.ErrSealed, store.ErrNoBoard,
+		store.ErrUnsupported, store.ErrInvalid, store.ErrClosed, store.ErrSealed, store.ErrNoBoard, store.ErrCursor,
 	}
 }
 

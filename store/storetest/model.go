@@ -17,6 +17,8 @@ type ModelBoard struct {
 	sequence uint64
 	entries  map[string]*modelEntry
 	sources  map[string]uint64
+	hidden   map[string]bool
+	walked   map[uint64][]store.Standing // the whole board at each sequence that a walk began at
 }
 
 type modelEntry struct {
@@ -26,7 +28,13 @@ type modelEntry struct {
 
 // NewModelBoard makes an empty board of the order.
 func NewModelBoard(order store.Order) *ModelBoard {
-	return &ModelBoard{order: order, entries: make(map[string]*modelEntry), sources: make(map[string]uint64)}
+	return &ModelBoard{
+		order:   order,
+		entries: make(map[string]*modelEntry),
+		sources: make(map[string]uint64),
+		hidden:  make(map[string]bool),
+		walked:  make(map[uint64][]store.Standing),
+	}
 }
 
 // Merge is what store.Boards.Merge does and answers. Sequences count up from 1 by one.
@@ -123,20 +131,44 @@ func (m *ModelBoard) Seal() store.BoardInfo {
 
 // Info is what store.Boards.Info answers, but for the generation.
 func (m *ModelBoard) Info() store.BoardInfo {
-	return store.BoardInfo{Order: m.order, Count: int64(len(m.entries)), Sequence: m.sequence, Sealed: m.sealed}
+	info := store.BoardInfo{Order: m.order, Hidden: int64(len(m.hidden)), Sequence: m.sequence, Sealed: m.sealed}
+	for key := range m.entries {
+		if !m.hidden[key] {
+			info.Count++
+		}
+	}
+	return info
 }
 
-// Standings is the whole board in its order.
-func (m *ModelBoard) Standings() []store.Standing {
+// Standings is the whole board in its order, with ordinal ranks.
+func (m *ModelBoard) Standings() []store.Standing { return m.Ranked(store.Ordinal) }
+
+// Ranked is the whole board in its order, with ranks of the mode.
+func (m *ModelBoard) Ranked(mode store.RankMode) []store.Standing {
 	all := make([]store.Standing, 0, len(m.entries))
 	for _, e := range m.entries {
+		if m.hidden[e.Key] {
+			continue
+		}
 		s := store.Standing{Entry: e.Entry}
 		s.Meta = bytes.Clone(e.Meta)
 		all = append(all, s)
 	}
 	slices.SortFunc(all, func(a, b store.Standing) int { return compareEntries(m.order, a.Entry, b.Entry) })
+	scores := int64(0)
 	for i := range all {
-		all[i].Rank = int64(i) + 1
+		tied := i > 0 && all[i-1].Score == all[i].Score
+		if !tied {
+			scores++
+		}
+		switch {
+		case mode == store.Dense:
+			all[i].Rank = scores
+		case mode == store.Competition && tied:
+			all[i].Rank = all[i-1].Rank
+		default:
+			all[i].Rank = int64(i) + 1
+		}
 	}
 	return all
 }
@@ -162,16 +194,20 @@ func compareEntries(order store.Order, a, b store.Entry) int {
 }
 
 // Page is what store.Boards.Page answers, but for the generation.
-func (m *ModelBoard) Page(offset int64, limit int) store.Page {
-	all := m.Standings()
-	first := min(offset, int64(len(all)))
-	last := min(first+int64(limit), int64(len(all)))
-	return store.Page{Entries: all[first:last], Total: int64(len(all)), Info: m.Info()}
+func (m *ModelBoard) Page(offset int64, limit int, mode store.RankMode) store.Page {
+	all := m.Ranked(mode)
+	page := store.Page{Total: int64(len(all)), Info: m.Info()}
+	first := min(offset, page.Total)
+	page.Entries = all[first:min(first+int64(limit), page.Total)]
+	if len(page.Entries) > 0 {
+		page.Offset = first
+	}
+	return page
 }
 
 // Standing is what store.Boards.Standing answers.
-func (m *ModelBoard) Standing(key string) (s store.Standing, ok bool) {
-	for _, s := range m.Standings() {
+func (m *ModelBoard) Standing(key string, mode store.RankMode) (s store.Standing, ok bool) {
+	for _, s := range m.Ranked(mode) {
 		if s.Key == key {
 			return s, true
 		}
@@ -180,11 +216,11 @@ func (m *ModelBoard) Standing(key string) (s store.Standing, ok bool) {
 }
 
 // Around is what store.Boards.Around answers, but for the generation.
-func (m *ModelBoard) Around(key string, n int) store.Page {
-	s, found := m.Standing(key)
+func (m *ModelBoard) Around(key string, n int, mode store.RankMode) store.Page {
+	s, found := m.Standing(key, store.Ordinal)
 	if !found {
-		return m.Page(0, 0)
+		return m.Page(0, 0, mode)
 	}
 	first := max(0, s.Rank-1-int64(n))
-	return m.Page(first, int(s.Rank-first)+n)
+	return m.Page(first, int(s.Rank-first)+n, mode)
 }

@@ -97,7 +97,7 @@ func TestModelOrder(t *testing.T) {
 			t.Errorf("%v: %q, want %q", o, got, want)
 		}
 		for i, s := range m.Standings() {
-			if one, ok := m.Standing(s.Key); !ok || s.Rank != int64(i)+1 || !cmp.Equal(one, s) {
+			if one, ok := m.Standing(s.Key, store.Ordinal); !ok || s.Rank != int64(i)+1 || !cmp.Equal(one, s) {
 				t.Errorf("%v: standing %d is %+v, %+v", o, i, s, one)
 			}
 		}
@@ -116,25 +116,25 @@ func TestModelReads(t *testing.T) {
 		return text
 	}
 	for got, want := range map[string]string{
-		keys(m.Page(0, 2)):               "ab",
-		keys(m.Page(3, 9)):               "de",
-		keys(m.Page(5, 1)):               "",
-		keys(m.Page(math.MaxInt64, 3)):   "",
-		keys(m.Around("a", 1)) + " a":    "ab a",
-		keys(m.Around("c", 1)) + " c":    "bcd c",
-		keys(m.Around("e", 2)) + " e":    "cde e",
-		keys(m.Around("c", 0)) + " c0":   "c c0",
-		keys(m.Around("d", 99)) + " all": "abcde all",
-		keys(m.Around("x", 2)) + " none": " none",
+		keys(m.Page(0, 2, store.Ordinal)):               "ab",
+		keys(m.Page(3, 9, store.Ordinal)):               "de",
+		keys(m.Page(5, 1, store.Ordinal)):               "",
+		keys(m.Page(math.MaxInt64, 3, store.Ordinal)):   "",
+		keys(m.Around("a", 1, store.Ordinal)) + " a":    "ab a",
+		keys(m.Around("c", 1, store.Ordinal)) + " c":    "bcd c",
+		keys(m.Around("e", 2, store.Ordinal)) + " e":    "cde e",
+		keys(m.Around("c", 0, store.Ordinal)) + " c0":   "c c0",
+		keys(m.Around("d", 99, store.Ordinal)) + " all": "abcde all",
+		keys(m.Around("x", 2, store.Ordinal)) + " none": " none",
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	if p := m.Around("x", 2); p.Total != 5 || p.Info.Count != 5 {
+	if p := m.Around("x", 2, store.Ordinal); p.Total != 5 || p.Info.Count != 5 {
 		t.Errorf("around nobody: %+v, want total 5", p)
 	}
-	if _, ok := m.Standing("x"); ok {
+	if _, ok := m.Standing("x", store.Ordinal); ok {
 		t.Error("x has a standing")
 	}
 }
@@ -153,7 +153,7 @@ func TestModelMetaRemoveAndSeal(t *testing.T) {
 		t.Errorf("metadata %q and %v", all[0].Meta, all[1].Meta)
 	}
 	clear(all[0].Meta)
-	if s, _ := m.Standing("a"); string(s.Meta) != "meta" {
+	if s, _ := m.Standing("a", store.Ordinal); string(s.Meta) != "meta" {
 		t.Error("metadata is shared")
 	}
 	before := m.Info()
