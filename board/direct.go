@@ -13,9 +13,14 @@ import (
 
 // Merge applies a batch now, past the queue, and answers what changed. A board that is
 // missing answers store.ErrNoBoard: see [Service.Create]. When the cached page shows one of
-// the changes it expires. Batches of sums need a Source of the caller's own.
+// the changes it expires. Batches of sums need a Source of the caller's own. Where the node has a request budget, a batch of another rule
+// that is larger than what the budget ever holds is written in parts, as it allows: then it is
+// not atomic, and when a part fails the outcome is unknown.
 func (s *Service) Merge(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
 	if err := s.direct(board); err != nil {
+		return nil, err
+	}
+	if err := checkEntries(board, batch.Entries); err != nil {
 		return nil, err
 	}
 	b := s.boards.Load().byName[board]
@@ -39,6 +44,16 @@ func (s *Service) Merge(ctx context.Context, board string, batch store.Batch) ([
 		}
 	}
 	return changes, directError("merge", board, err)
+}
+
+// checkEntries refuses keys that no read would take.
+func checkEntries(board string, entries []store.Submission) error {
+	for i, e := range entries {
+		if err := checkKey(board, e.Key); err != nil {
+			return ofEntry(err, i, len(entries))
+		}
+	}
+	return nil
 }
 
 // screen checks a batch that comes past the queue: each score against the limits of a board
