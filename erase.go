@@ -12,26 +12,14 @@ import (
 
 // This file has a person's entries on boards go with their profile (profile.Set.Erase).
 
-// eraseFrom has what the boards hold of a key removed when the profile is erased: those of the
-// seasons that the set plays, and, if it is the ranked set, all that belong to no season.
+// eraseFrom has what the boards hold of a key removed when the profile is erased: those that
+// mirror the set, those of the seasons that it plays, and, if it is the ranked set, all others.
 func (n *Node) eraseFrom(o Options) {
-	ranked := o.Ranked
-	if ranked == "" && len(o.Sets) == 1 {
-		for name := range o.Sets {
-			ranked = name
-		}
-	}
 	for name, set := range n.sets {
 		if opts := o.Sets[name]; opts != nil && opts.Mode != profile.Live {
 			continue // who is erased there is not erased: the boards are the fleet's
 		}
-		mine := func(board string) bool {
-			season, ok := seasonOf(board)
-			if ok {
-				return o.Seasons[season].Set == name
-			}
-			return ranked == name
-		}
+		mine := func(board string) bool { return n.setOf(o, board) == name }
 		set.OnErase(func(ctx context.Context, key string) error { return n.unrank(ctx, mine, key) })
 	}
 }

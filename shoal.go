@@ -30,6 +30,8 @@ type Options struct {
 	Ranked string
 	// Boards are the leaderboards, by name. Default none; seasons bring their own.
 	Boards map[string]board.Config
+	// Names say where in the profiles the boards find names. Default nil: Flush.Names, if any.
+	Names *Names
 	// Flush tunes the boards' queue and cache; its Boards are replaced by those above.
 	// Default nil: the defaults.
 	Flush *board.Options
@@ -52,6 +54,7 @@ type Node struct {
 	*node.Node
 
 	sets    map[string]*profile.Set
+	mirrors map[string]*profile.Set // those that boards may mirror
 	docs    map[string]*shared.Documents
 	boards  *board.Service
 	seasons map[string]*Competition
@@ -90,7 +93,7 @@ func (o *Options) problems() error {
 	if _, ok := o.Sets[o.Ranked]; !ok && o.Ranked != "" && o.Ranked != "-" {
 		errs = append(errs, fmt.Errorf("shoal: options: Ranked: the name of one of the Sets, or -, expected, got %q", o.Ranked))
 	}
-	return errors.Join(errs...)
+	return errors.Join(slices.Concat(errs, o.mirrorProblems(), o.Names.problems(o))...)
 }
 
 func (n *Node) wire(o Options) error {
@@ -109,9 +112,10 @@ func (n *Node) wire(o Options) error {
 	if o.Flush != nil {
 		flush = *o.Flush
 	}
-	flush.Boards = o.Boards
+	flush.Boards, flush.Names = o.Boards, n.resolving(&o, flush.Names)
 	boards, err := board.New(n.Node, &flush)
 	n.boards = boards
+	n.mirrorTo(boards, o)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return err
 	}

@@ -23,6 +23,11 @@ type Options struct {
 	// and WritesPerFlush. It is called from the writing goroutine and must be quick.
 	// Default nil: no further cap.
 	Budget func() int
+	// Backend is another store for all boards of the service, instead of the node's. Then
+	// windows write one key a call, and what a Backend cannot answer is store.ErrUnsupported:
+	// see [Backend]. Defaults fit a store with narrow limits: FlushEvery 15 s, WritesPerFlush
+	// 30, CacheFor 60 s. Default nil: the node's store.
+	Backend Backend
 	// MaxWriteAttempts is after how many failed windows in a row a value is dropped and
 	// reported. While the node closes nothing is dropped. Negative: never. Default 10.
 	MaxWriteAttempts int
@@ -67,6 +72,9 @@ type Config struct {
 	// MaxEntries is the size of the cached page; at most store.MaxPage. Default
 	// Options.MaxEntries.
 	MaxEntries int
+	// From makes the board the mirror of a set of profiles; it takes no submits then. It is
+	// not changed once it is given here. Default nil: scores are submitted.
+	From *Source
 }
 
 const maxDecimals = 18 // 10^18 fits into an int64
@@ -77,6 +85,7 @@ func (o *Options) withDefaults() (Options, error) {
 	if o != nil {
 		e = *o
 	}
+	e.backendDefaults()
 	defaultTo(&e.FlushEvery, time.Second)
 	defaultTo(&e.WritesPerFlush, 10_000)
 	defaultTo(&e.MaxWriteAttempts, 10)
@@ -92,6 +101,7 @@ func (o *Options) withDefaults() (Options, error) {
 		checkOption("MaxQueued", e.MaxQueued, 1, 1<<31-1),
 		checkOption("MaxEntries", e.MaxEntries, 1, store.MaxPage),
 		checkOption("ReadsAtOnce", e.ReadsAtOnce, 1, 1<<20),
+		checkBackend(e.Backend),
 	)
 }
 
@@ -151,14 +161,15 @@ func (c Config) problems(board string) error {
 	if c.MaxEntries < 1 || c.MaxEntries > store.MaxPage {
 		bad("MaxEntries", "1 to %d expected, got %d", store.MaxPage, c.MaxEntries)
 	}
+	c.From.problems(c.Rule, bad)
 	return errors.Join(errs...)
 }
 
 // same tells whether two effective configurations are equal.
 func (c Config) same(d Config) bool {
 	equal := func(a, b *int64) bool { return a == b || a != nil && b != nil && *a == *b }
-	limits := equal(c.Min, d.Min) && equal(c.Max, d.Max)
-	c.Min, c.Max, d.Min, d.Max = nil, nil, nil, nil
+	limits := equal(c.Min, d.Min) && equal(c.Max, d.Max) && sameSource(c.From, d.From)
+	c.Min, c.Max, d.Min, d.Max, c.From, d.From = nil, nil, nil, nil, nil, nil
 	return limits && c == d
 }
 

@@ -169,5 +169,8 @@ func (s *Set) setFree(ctx context.Context, c node.Class, z *seizure, r reading, 
 	if unstorable(err) && len(rows) > 0 { // what goes beside it is no reason not to
 		err = s.put(z.key, free, r.version, v)
 	}
+	if err == nil {
+		s.tellRecord(z.key, free)
+	}
 	return recovered, err
 }

@@ -16,6 +16,7 @@ type hooks struct {
 		sync.Mutex
 		load, leave []hook
 		erase       []eraseHook
+		stored      []storedHook
 		stuck       map[*Session][]string // hooks that have not returned, by session
 	}
 }

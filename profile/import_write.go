@@ -28,6 +28,7 @@ type importee struct {
 	known bool    // found was read
 	step  importStep
 	write store.Write // what was sent; its Version is 0 while nothing was
+	next  record      // what it writes
 	doubt bool        // an answer to it was lost
 }
 
@@ -142,6 +143,7 @@ func (w *importWrites) decide(p *importee) bool {
 			w.done(p)
 			return true
 		}
+		p.next = next
 		p.write = store.Write{
 			Key: recordKey(w.set.name, p.key), Op: store.Put, Value: next.encode(),
 			If: store.Is(p.found.version), Version: w.set.node.NewVersion(),
@@ -168,6 +170,9 @@ func (w *importWrites) done(p *importee) {
 		w.report.Replaced++
 	} else {
 		w.report.Written++
+	}
+	if !w.opts.DryRun {
+		w.set.tellRecord(p.key, p.next)
 	}
 }
 

@@ -276,6 +276,9 @@ func (s *Session) readBack(a attempt, because error) (saveStep, error) {
 		}
 	}
 	s.mu.Unlock()
+	if step == saveAgain { // it may hold an earlier write whose answer was lost
+		s.tellStored()
+	}
 	if ask, ok := r.record.asked(s.token); ok && step == saveAgain && r.age <= s.set.opts.LoadTimeout {
 		s.leave(HandedOver, &ask)
 	}
@@ -314,6 +317,7 @@ func (s *Session) landed(rec record, a attempt, sent time.Time) {
 		s.set.stats.overHard.Add(1)
 		s.set.log.ErrorContext(s.set.life(), "data over the budget: what was stored is kept", "key", s.key, "err", err)
 	}
+	s.tellStored()
 	if t != nil {
 		t.finish(err)
 	}

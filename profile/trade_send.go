@@ -260,6 +260,7 @@ func (t *trade) adopt(rs []reading, because error) (again bool, err error) {
 		case partyStands:
 		case partyAdopts:
 			p.adopt(rs[i])
+			p.session.tellStored()
 			p.session.heed(rs[i])
 		case partyLost:
 			p.session.end(Lost)

@@ -9,18 +9,25 @@ import (
 	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/internal/name"
 	shoalv1 "github.com/shoalworks/shoal/proto/shoal/v1"
+	"github.com/shoalworks/shoal/proto/shoal/v1/shoalv1connect"
 	"github.com/shoalworks/shoal/store"
 )
 
 // Limits of the boards' calls.
 const (
 	maxSubmissions = store.MaxMerge // entries of one Submit
+	maxDurable     = 1_000          // of one that waits for the store
 	defaultTop     = 10
 	defaultAround  = 5
+	defaultPage    = 100
 )
 
 // boardService answers for shoal.v1.BoardService.
-type boardService struct{ s *Server }
+type boardService struct {
+	shoalv1connect.UnimplementedBoardServiceHandler
+
+	s *Server
+}
 
 // Submit checks all entries, then queues them.
 func (b boardService) Submit(_ context.Context, req *shoalv1.BoardSubmitRequest) (*shoalv1.BoardSubmitResponse, error) {
@@ -91,116 +98,12 @@ func bounds(cfg board.Config) string {
 // checkKey refuses what is no player's or entry's key.
 func checkKey(key string) error { return name.CheckKey("key", key) }
 
-// Top reads the best entries, from the board's cached page.
-func (b boardService) Top(ctx context.Context, req *shoalv1.BoardTopRequest) (*shoalv1.BoardTopResponse, error) {
-	cfg, err := b.config(req.GetBoard())
-	if err != nil {
-		return nil, err
-	}
-	count, err := countOf(req.Count, defaultTop, cfg.MaxEntries)
-	if err != nil {
-		return nil, err
-	}
-	page, err := b.s.boards.Top(ctx, req.GetBoard(), count)
-	if err != nil {
-		return nil, err
-	}
-	b.s.cacheable(ctx, cfg.CacheFor)
-	return b.s.pages.top(ctx, pageKey{req.GetBoard(), count}, page, b.format(req.GetBoard(), cfg)), nil
-}
-
-// Standing reads one entry with its rank.
-func (b boardService) Standing(ctx context.Context, req *shoalv1.BoardStandingRequest) (*shoalv1.BoardStandingResponse, error) {
-	cfg, err := b.config(req.GetBoard())
-	if err != nil {
-		return nil, err
-	}
-	if err := checkKey(req.GetKey()); err != nil {
-		return nil, err
-	}
-	standing, ok, err := b.s.boards.Standing(ctx, req.GetBoard(), req.GetKey())
-	if err != nil {
-		return nil, err
-	}
-	b.s.cacheable(ctx, cfg.CacheFor)
-	out := &shoalv1.BoardStandingResponse{Found: ok}
-	if ok {
-		out.Standing = standingForm(standing, b.format(req.GetBoard(), cfg))
-	}
-	return out, nil
-}
-
-// Around reads one entry and its neighbours.
-func (b boardService) Around(ctx context.Context, req *shoalv1.BoardAroundRequest) (*shoalv1.BoardAroundResponse, error) {
-	cfg, err := b.config(req.GetBoard())
-	if err != nil {
-		return nil, err
-	}
-	if err := checkKey(req.GetKey()); err != nil {
-		return nil, err
-	}
-	count, err := countOf(req.Count, defaultAround, (store.MaxPage-1)/2)
-	if err != nil {
-		return nil, err
-	}
-	page, err := b.s.boards.Around(ctx, req.GetBoard(), req.GetKey(), count)
-	if err != nil {
-		return nil, err
-	}
-	b.s.cacheable(ctx, cfg.CacheFor)
-	return &shoalv1.BoardAroundResponse{Entries: standingForms(page.Entries, b.format(req.GetBoard(), cfg)), Total: page.Total}, nil
-}
-
-// Scores reads the entries of chosen keys.
-func (b boardService) Scores(ctx context.Context, req *shoalv1.BoardScoresRequest) (*shoalv1.BoardScoresResponse, error) {
-	cfg, err := b.config(req.GetBoard())
-	if err != nil {
-		return nil, err
-	}
-	keys := req.GetKeys()
-	if len(keys) == 0 || len(keys) > store.MaxPage {
-		return nil, refuse(badField, "keys", "1 to %d keys are expected, got %d", store.MaxPage, len(keys))
-	}
-	seen := make(map[string]struct{}, len(keys))
-	for i, key := range keys {
-		field := indexed("keys", i)
-		if err := name.CheckKey(field, key); err != nil {
-			return nil, err
-		}
-		if _, twice := seen[key]; twice {
-			return nil, refuse(badField, field, "%q comes twice", key)
-		}
-		seen[key] = struct{}{}
-	}
-	found, err := b.s.boards.Scores(ctx, req.GetBoard(), keys...)
-	if err != nil {
-		return nil, err
-	}
-	b.s.cacheable(ctx, cfg.CacheFor)
-	out := &shoalv1.BoardScoresResponse{}
-	format := b.format(req.GetBoard(), cfg)
-	for _, key := range keys {
-		if e, ok := found[key]; ok {
-			out.Entries = append(out.Entries, &shoalv1.BoardEntry{Key: key, Score: e.Score, Decimal: format.text(e.Score)})
-		}
-	}
-	return out, nil
-}
-
 func (b boardService) config(name string) (board.Config, error) {
 	cfg, ok := b.s.boards.Config(name)
 	if !ok {
 		return cfg, b.unknown(name)
 	}
 	return cfg, nil
-}
-
-// format is how the scores of a board are written beside the number itself.
-func (b boardService) format(name string, cfg board.Config) scoreFormat {
-	if cfg.Decimals == 0 {
-		return scoreFormat{}
-	}
-	return scoreFormat{b.s.boards, name}
 }
 
 // unknown refuses a board that is not defined, and says which are.
@@ -222,32 +125,3 @@ func countOf(count *int32, otherwise, most int) (int, error) {
 	return limitOf("count", count, otherwise, most)
 }
 
-// scoreFormat writes scores with their decimals; the zero one writes none.
-type scoreFormat struct {
-	boards *board.Service
-	board  string
-}
-
-// text is a score as text, nil on a board without decimals.
-func (f scoreFormat) text(score int64) *string {
-	if f.boards == nil {
-		return nil
-	}
-	text, err := f.boards.FormatScore(f.board, score)
-	if err != nil {
-		return nil // the board is not defined any more
-	}
-	return &text
-}
-
-func standingForm(s store.Standing, f scoreFormat) *shoalv1.BoardStanding {
-	return &shoalv1.BoardStanding{Rank: s.Rank, Key: s.Key, Score: s.Score, Decimal: f.text(s.Score)}
-}
-
-func standingForms(list []store.Standing, f scoreFormat) []*shoalv1.BoardStanding {
-	out := make([]*shoalv1.BoardStanding, len(list))
-	for i, s := range list {
-		out[i] = standingForm(s, f)
-	}
-	return out
-}

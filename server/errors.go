@@ -129,12 +129,14 @@ func boardClasses() []class {
 		{board.ErrInexact, badField},
 		{board.ErrRule, badField},
 		{board.ErrCount, badField},
+		{board.ErrCursor, badField},
 	}
 }
 
 func storeClasses() []class {
 	return []class{
 		{store.ErrSealed, sealed},
+		{store.ErrCursor, oldCursor},
 		{store.ErrNoBoard, unknownBoard},
 		{store.ErrTooLarge, tooLarge},
 		{store.ErrInvalid, badField},

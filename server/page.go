@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect/v2"
@@ -21,7 +22,8 @@ import (
 const maxPages = 1024
 
 // pages keeps the answers to Top as long as the board's page behind them is the same, so that
-// a page is encoded once for all who read it. What it keeps is shared and never changed.
+// a page is encoded once for all who read it in one mode of ranks, and once a second for the
+// sake of names. What it keeps is shared and never changed.
 type pages struct {
 	codec wirejson.Codec
 	mu    struct {
@@ -33,13 +35,25 @@ type pages struct {
 type pageKey struct {
 	board string
 	count int
+	mode  store.RankMode
 }
+
+// formFor is how long an answer is kept while its page stays the same: names may come later
+// than the page, and change.
+const formFor = time.Second
 
 // pageForm is one answer to Top.
 type pageForm struct {
-	page store.Page // what it was made from
-	msg  *shoalv1.BoardTopResponse
-	json []byte
+	page    store.Page // what it was made from
+	msg     *shoalv1.BoardTopResponse
+	json    []byte
+	made    time.Time
+	renewed atomic.Bool // somebody makes its successor from the same page; it serves until then
+}
+
+// fresh tells whether the form may answer for p. When it is merely old, one caller is told no.
+func (f *pageForm) fresh(p store.Page, now time.Time) bool {
+	return f != nil && f.of(p) && (now.Sub(f.made) < formFor || !f.renewed.CompareAndSwap(false, true))
 }
 
 // of tells whether the form was made from a page that shares its entries with p. The form
@@ -50,12 +64,12 @@ func (f *pageForm) of(p store.Page) bool {
 }
 
 // top answers Top with a page, and tells the call the answer's JSON form.
-func (ps *pages) top(ctx context.Context, key pageKey, page store.Page, format scoreFormat) *shoalv1.BoardTopResponse {
+func (ps *pages) top(ctx context.Context, key pageKey, page store.Page, forms boardForms) *shoalv1.BoardTopResponse {
 	ps.mu.RLock()
 	form := ps.mu.byKey[key]
 	ps.mu.RUnlock()
-	if form == nil || !form.of(page) {
-		form = ps.render(key, page, format)
+	if now := forms.s.clock.Now(); !form.fresh(page, now) {
+		form = ps.render(ctx, key, page, forms, now)
 	}
 	if c := callOf(ctx); c != nil {
 		c.page, c.encoded = form.msg, form.json
@@ -63,9 +77,9 @@ func (ps *pages) top(ctx context.Context, key pageKey, page store.Page, format s
 	return form.msg
 }
 
-func (ps *pages) render(key pageKey, page store.Page, format scoreFormat) *pageForm {
-	form := &pageForm{page: page, msg: &shoalv1.BoardTopResponse{
-		Entries: standingForms(page.Entries, format), Total: page.Total, Sealed: page.Info.Sealed,
+func (ps *pages) render(ctx context.Context, key pageKey, page store.Page, forms boardForms, now time.Time) *pageForm {
+	form := &pageForm{page: page, made: now, msg: &shoalv1.BoardTopResponse{
+		Entries: forms.standings(ctx, page.Entries), Total: page.Total, Sealed: page.Info.Sealed,
 	}}
 	if text, err := ps.codec.Append(nil, form.msg); err == nil {
 		form.json = text

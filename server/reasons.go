@@ -55,6 +55,7 @@ const (
 	rebuilding      reason = "rebuilding"
 	misconfigured   reason = "misconfigured"
 	sealed          reason = "sealed"
+	oldCursor       reason = "cursor_too_old"
 	queueFull       reason = "queue_full"
 	overloaded      reason = "overloaded"
 	closing         reason = "closing"
@@ -136,6 +137,7 @@ func rulings() []ruling {
 		{unknownBoard, connect.CodeNotFound, 0, notDone, "use a board of the daemon's configuration"},
 		{unknownSeason, connect.CodeNotFound, 0, notDone, "use a season of the daemon's configuration"},
 		{sealed, connect.CodeFailedPrecondition, 0, notDone, "the board takes no more scores"},
+		{oldCursor, connect.CodeAborted, 0, notDone, "the board does not remember any more how it was; begin the walk again, without a cursor"},
 		{queueFull, connect.CodeResourceExhausted, 0, notDone, "the store takes no scores; try again when it does"},
 		{unsupported, connect.CodeUnimplemented, 0, notDone, "the store cannot do this"},
 		{storeDown, connect.CodeUnavailable, 0, notDone, "try again in a moment"},

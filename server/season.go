@@ -166,7 +166,7 @@ func (v seasonService) Top(ctx context.Context, req *shoalv1.SeasonTopRequest) (
 	}
 	v.s.cacheable(ctx, min(cfg.CacheFor, now.Remaining))
 	return &shoalv1.SeasonTopResponse{
-		Id: now.ID, Entries: standingForms(page.Entries, scoreFormat{}), Total: page.Total,
+		Id: now.ID, Entries: boardForms{s: v.s}.standings(ctx, page.Entries), Total: page.Total,
 	}, nil
 }
 

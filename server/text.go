@@ -25,3 +25,12 @@ func someOf(names []string) string {
 	}
 	return strings.Join(names, ", ")
 }
+
+// clipped is a text of the caller for an error: not more of it than helps.
+func clipped(s string) string {
+	const most = 80
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

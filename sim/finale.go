@@ -63,6 +63,7 @@ func (f *Fleet) finale() {
 	if f.Lib.Exact() {
 		f.leftovers(rest)
 	}
+	f.boardsAtRest()
 }
 
 // audit loads every key on one server, under every policy.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/memstore"
 )
 
@@ -28,6 +29,7 @@ type Fleet struct {
 	journals int
 	late     bool // writes may land after their callers have given them up
 	deeds    int
+	contests int
 	quiet    bool   // nobody outside begins or repeats anything any more
 	hash     uint64 // of the run up to the end of the audit
 	rng      *stream
@@ -65,6 +67,11 @@ func (f *Fleet) StartWith(name string, settings Settings, offset time.Duration) 
 	}
 	s.Host = host
 	f.Ledger.Register(host.ID(), s.Process)
+	if l := s.ladder(); l != nil {
+		l.OnRefused(func(board string, values []store.Submission, unknown bool) {
+			f.Ledger.Refused(s.Process, board, values, unknown)
+		})
+	}
 	s.OnCrash(func() {
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -126,7 +133,7 @@ func (f *Fleet) Close(s *Server) <-chan struct{} {
 	done := make(chan struct{})
 	s.closed = true
 	f.Go(s.Process, s.Name+" closes", func(a *Actor) {
-		begun := a.Now()
+		begun, quiet := a.Now(), f.quiet
 		left, err := s.Host.Close(s.Context())
 		if !a.Alive() {
 			return
@@ -135,6 +142,7 @@ func (f *Fleet) Close(s *Server) <-chan struct{} {
 		f.scoring.closed(a.Now() - begun)
 		f.say(s.Process, "closed: left %v, %v", left, err)
 		f.Ledger.HostClosed(s.Host.ID())
+		f.closeBoards(s, quiet)
 		f.endVisits(s)
 		close(done)
 	})

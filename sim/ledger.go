@@ -55,6 +55,7 @@ type Ledger struct {
 		events     map[string]int
 		excused    int
 		deeds      deeds
+		contest    contest
 		wrong      int           // verdicts on the living
 		learned    time.Duration // slowest Lost after the takeover was applied
 		unsafe     time.Duration // the longest that a step was in the memory of its node only

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/node"
 )
@@ -94,6 +95,10 @@ type Settings struct {
 	Schema                                             int
 	HardBytes, JournalBytes                            int
 	Limits                                             node.Limits
+	// Boards are those of every server; nil: servers have none.
+	Boards map[string]board.Config
+	// Window is how often what waits for boards is written. Default: the library's.
+	Window time.Duration
 }
 
 // Anchor are the settings of the anchor world (DESIGN.md 11, issue text): 4 s beats, asks

@@ -53,7 +53,13 @@ func (o Ours) Start(ctx context.Context, p *Process, name string, s Settings) (H
 		return nil, err
 	}
 	set.HandleMail(mailKind, handleMail)
-	return &ourHost{node: n, set: set}, nil
+	host := &ourHost{node: n, set: set}
+	if s.Boards != nil {
+		if host.ladder, err = newLadder(n, p, s); err != nil {
+			return nil, err
+		}
+	}
+	return host, nil
 }
 
 // migrations are those of a release whose newer forms only have more members.
@@ -65,8 +71,9 @@ func migrations(schema int) (out []profile.Migration) {
 }
 
 type ourHost struct {
-	node *node.Node
-	set  *profile.Set
+	node   *node.Node
+	set    *profile.Set
+	ladder *ourLadder
 }
 
 func (h *ourHost) ID() string { return h.node.ID() }

@@ -11,7 +11,10 @@ import (
 // all servers: it goes on when they crash.
 
 // Bustle is how likely each of them has something to do, at each move of a soup.
-type Bustle struct{ Receipt, Gift, Letter, Trade, Edit float64 }
+type Bustle struct {
+	Receipt, Gift, Letter, Trade, Edit float64
+	Contest                            Contest
+}
 
 // busy is the usual bustle.
 func busy() Bustle { return Bustle{Receipt: 0.5, Gift: 0.4, Letter: 0.2, Trade: 0.4, Edit: 0.2} }
@@ -35,6 +38,9 @@ func (f *Fleet) stir(b Bustle, keys []string) {
 		if f.rng.chance(do.chance) {
 			do.begin()
 		}
+	}
+	if f.Settings.Boards != nil {
+		f.contend(b.Contest)
 	}
 }
 

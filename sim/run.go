@@ -52,6 +52,7 @@ func Run(o Options) (Score, *World) {
 	o.Seed = seed
 	f.World = NewWorld(o.WorldOptions, f.Ledger)
 	f.Weather = weather
+	f.startBoards()
 	f.late = weather[Fast].Late > 0
 	f.Ledger.step = f.Steps
 	f.Ledger.say = func(format string, args ...any) { f.say(nil, format, args...) }

@@ -99,9 +99,17 @@ func (s *stew) plan() Plan {
 	return plan
 }
 
-// soup: 3 servers, 10 keys, 120 random joins, leaves and crashes over 20 minutes.
+// soup: 3 servers, 10 keys, 120 random joins, leaves and crashes over 20 minutes, and scores.
 func soup(f *Fleet) {
-	soupOf{Servers: 3, Keys: 10, Moves: 120, Lasts: 20 * time.Minute, Crash: 0.08, Plan: sometimes(), Bustle: busy()}.play(f)
+	bustle := busy()
+	bustle.Contest = lively()
+	soupOf{Servers: 3, Keys: 10, Moves: 120, Lasts: 20 * time.Minute, Crash: 0.08, Plan: sometimes(), Bustle: bustle}.play(f)
+}
+
+// everything is a fleet that keeps versions, and boards.
+func everything(s *Settings) {
+	versioned(s)
+	s.Boards = allBoards()
 }
 
 // lostAnswers: every write is applied, and reported as failed with probability 0.2.

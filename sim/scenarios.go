@@ -14,7 +14,7 @@ func Scenarios() []*Scenario {
 		{Name: "shutdown", Play: shutdownAll, Weather: slowly, Sound: true},
 		{Name: "outage", Play: outage, Sound: true},
 		{Name: "poison", Play: poison, Sound: true, Safe: journaled},
-		{Name: "soup", Play: soup, Settings: versioned, Sound: true, Safe: journaled},
+		{Name: "soup", Play: soup, Settings: everything, Sound: true, Safe: journaled},
 		{Name: "overload", Play: overload, Settings: tight, Sound: true, Few: true},
 		{Name: "leanAnswers", Play: leanAnswers, Settings: meagre, Weather: losing, Sound: true},
 		{Name: "cost", Play: cost, Sound: true, Few: true, Safe: journaled},
@@ -37,6 +37,11 @@ func Scenarios() []*Scenario {
 		{Name: "largeJournal", Play: largeJournal, Settings: smallJournals, Sound: true, Safe: journaled},
 		{Name: "claimsSynced", Play: claimsSynced, Settings: versioned, Sound: true},
 		{Name: "claimsLost", Play: claimsLost, Settings: versioned, Weather: unreliable},
+		{Name: "boardsCalm", Play: boardsCalm, Settings: ranked, Sound: true},
+		{Name: "boardsFaults", Play: boardsFaults, Settings: ranked, Weather: roughBoards},
+		{Name: "boardsCrash", Play: boardsCrash, Settings: ranked, Weather: roughBoards, Sound: true},
+		{Name: "boardsForget", Play: boardsForget, Settings: ranked, Weather: roughBoards},
+		{Name: "boardsSealed", Play: boardsSealed, Settings: ranked, Weather: roughBoards, Sound: true},
 		{Name: "storm", Play: storm, Weather: stormy},
 	}
 }

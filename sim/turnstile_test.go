@@ -23,6 +23,7 @@ func (deaf) Saw(*sim.Process, []store.Record, time.Duration) {}
 func (deaf) Landed(*sim.Process, store.Tx, time.Duration)    {}
 func (deaf) Conflicted(*sim.Process, store.Tx)               {}
 func (deaf) Heard(*sim.Process, []byte)                      {}
+func (deaf) Ranked(*sim.Process, *sim.BoardCall)             {}
 func (d deaf) Violated(kind, text string)                    { d.t.Errorf("%s: %s", kind, text) }
 func put(key string, v store.Version, cond store.Condition) store.Tx {
 	return store.Tx{{Key: key, Op: store.Put, Value: []byte("x"), Version: v, If: cond}}

@@ -22,6 +22,8 @@ type WorldOptions struct {
 	Apart bool
 	// Break puts a broken driver in the place of the record stores. Nil: none.
 	Break func(Part, store.Records) store.Records
+	// BreakBoards puts a broken driver in the place of the boards. Nil: none.
+	BreakBoards func(store.Boards) store.Boards
 	// Trace keeps the steps in words, for reading.
 	Trace bool
 	// MaxSteps ends a run that does not end. Default 20 million.
@@ -38,6 +40,8 @@ type Watcher interface {
 	Landed(p *Process, tx store.Tx, sent time.Duration)
 	// Conflicted: a transaction of p was applied to nothing, because a condition did not hold.
 	Conflicted(p *Process, tx store.Tx)
+	// Ranked: a call of p to a board was applied.
+	Ranked(p *Process, c *BoardCall)
 	// Heard: a message was delivered to p.
 	Heard(p *Process, payload []byte)
 	// Violated: something is wrong with the run itself.
@@ -101,7 +105,9 @@ func NewWorld(o WorldOptions, watch Watcher) *World {
 			w.records[Fast] = o.Break(Fast, w.engine.Fast())
 		}
 	}
-	w.boards = w.engine.Boards()
+	if w.boards = w.engine.Boards(); o.BreakBoards != nil {
+		w.boards = o.BreakBoards(w.boards)
+	}
 	return w
 }
 

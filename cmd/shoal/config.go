@@ -17,10 +17,8 @@ import (
 	"github.com/knadh/koanf/providers/file"
 	"github.com/knadh/koanf/v2"
 
-	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/season"
-	"github.com/shoalworks/shoal/store"
 )
 
 // config is what `shoal serve` runs with: flags over environment over file over defaults.
@@ -40,21 +38,12 @@ type config struct {
 
 	Sets    map[string]setConfig    `json:"sets"`
 	Ranked  string                  `json:"ranked"`
+	Flush   flushConfig             `json:"flush"`
+	Names   *namesConfig            `json:"names"`
 	Boards  map[string]boardConfig  `json:"boards"`
 	Seasons map[string]seasonConfig `json:"seasons"`
 
 	folder string // of the file, for the paths in it
-}
-
-// boardConfig is a leaderboard.
-type boardConfig struct {
-	Order      string `json:"order"`
-	Rule       string `json:"rule"`
-	Decimals   int    `json:"decimals"`
-	Min        *int64 `json:"min"`
-	Max        *int64 `json:"max"`
-	CacheFor   span   `json:"cacheFor"`
-	MaxEntries int    `json:"maxEntries"`
 }
 
 // seasonConfig is a season's rules (see season.ParseConfig), and the set that plays it.
@@ -198,27 +187,6 @@ func (c *config) applyDefaults() {
 			c.Seasons = map[string]seasonConfig{"reef": {Set: "players", Rules: season.Reef()}}
 		}
 	}
-}
-
-// boardConfigs are the boards, or everything that is wrong with them.
-func (c *config) boardConfigs() (map[string]board.Config, error) {
-	out := make(map[string]board.Config, len(c.Boards))
-	var errs []error
-	for name, b := range c.Boards {
-		order, ok := word(b.Order, store.Descending, store.Ascending)
-		if !ok {
-			errs = append(errs, fmt.Errorf("boards.%s.order: descending or ascending expected, got %q", name, b.Order))
-		}
-		rule, ok := word(b.Rule, store.Best, store.Last, store.Sum)
-		if !ok {
-			errs = append(errs, fmt.Errorf("boards.%s.rule: best, last or sum expected, got %q", name, b.Rule))
-		}
-		out[name] = board.Config{
-			Order: order, Rule: rule, Decimals: b.Decimals, Min: b.Min, Max: b.Max,
-			CacheFor: time.Duration(b.CacheFor), MaxEntries: b.MaxEntries,
-		}
-	}
-	return out, errors.Join(errs...)
 }
 
 // word finds the value that prints as text; no text is the zero value.

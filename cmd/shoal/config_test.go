@@ -80,7 +80,7 @@ func TestDocumentedConfigurationIsRead(t *testing.T) {
 	if b := opts.Boards["BestTime"]; b.Order != store.Ascending || b.Decimals != 3 {
 		t.Errorf("board: %+v", b)
 	}
-	if b := opts.Boards["Donated"]; b.Rule != store.Sum || b.Min == nil || *b.Min != 0 || b.Max != nil {
+	if b := opts.Boards["Donated"]; b.Rule != store.Sum || b.Min == nil || *b.Min != 0 || b.Max == nil || *b.Max != 50 {
 		t.Errorf("board: %+v", b)
 	}
 	if l := opts.Node.Limits; l.Node.Write != (node.Rate{Base: 60, PerPlayer: 10}) || l.Fleet.Write.Base != 6000 || l.Reserve != 10 || l.BackgroundWait != 150*time.Second {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"reflect"
 	"time"
 
 	"github.com/shoalworks/shoal"
@@ -26,3 +27,14 @@ func Keys(path string, env []string) (api, metrics string, err error) {
 
 // Shortened opens the proportions of a short season.
 func Shortened(c season.Config, length time.Duration) season.Config { return shortened(c, length) }
+
+// BoardMembers are the members of what the configuration says of boards.
+func BoardMembers() (out []string) {
+	for _, of := range []any{boardConfig{}, fromConfig{}, namesConfig{}, flushConfig{}} {
+		t := reflect.TypeOf(of)
+		for i := range t.NumField() {
+			out = append(out, t.Field(i).Tag.Get("json"))
+		}
+	}
+	return out
+}

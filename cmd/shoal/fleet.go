@@ -35,49 +35,60 @@ type setFlags struct {
 
 // setTool is what a command on a set works with.
 type setTool struct {
-	*output
-	set  *profile.Set
-	json bool
+	printer
+	set *profile.Set
 }
 
 // onSet opens the store, becomes a node, and runs do with the set. Everything ends in order.
 func (f *setFlags) onSet(ctx context.Context, o *output, do func(context.Context, *setTool) error) error {
+	cfg, err := f.config()
+	if err != nil {
+		return err
+	}
+	opts := &shoal.Options{
+		Node: node.Options{Beat: time.Duration(cfg.Beat), DeadAfter: time.Duration(cfg.DeadAfter), Limits: cfg.Limits.limits()},
+		Sets: map[string]*profile.Options{f.Set: toolOptions()}, Ranked: cfg.ranks(f.Set),
+	}
+	return f.onNode(ctx, o, cfg.Store, opts, func(ctx context.Context, n *shoal.Node) error {
+		return do(ctx, &setTool{printer: printer{o, f.JSON}, set: n.Set(f.Set)})
+	})
+}
+
+// config is the fleet's configuration, as far as flags, environment and file say.
+func (f *fleetFlags) config() (config, error) {
 	cfg, err := readConfig(f.Config, environ(), f.overrides())
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return config{}, &exitError{exitUsage, err}
 	}
 	if err := checkExists(cfg.Store); err != nil {
-		return &exitError{exitUnserved, err}
+		return config{}, &exitError{exitUnserved, err}
 	}
+	return cfg, nil
+}
+
+// onNode opens the store, becomes a node, and runs do with it. Everything ends in order.
+func (f *fleetFlags) onNode(ctx context.Context, o *output, address string, opts *shoal.Options, do func(context.Context, *shoal.Node) error) error {
 	if limit := f.limit(); limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	st, err := shoal.Open(ctx, cfg.Store)
+	st, err := shoal.Open(ctx, address)
 	if err != nil {
 		return &exitError{exitUnserved, err}
 	}
 	end := context.WithoutCancel(ctx)
-	err = f.asNode(ctx, o, cfg, st, do)
+	err = f.asNode(ctx, o, st, opts, do)
 	return errors.Join(err, st.Close(end))
 }
 
-func (f *setFlags) asNode(ctx context.Context, o *output, cfg config, st *store.Store, do func(context.Context, *setTool) error) error {
-	logger := slog.New(slog.DiscardHandler)
-	if f.Verbose {
-		logger = newLogger(o, "text", "info")
-	}
-	n, err := shoal.Start(context.WithoutCancel(ctx), st, &shoal.Options{
-		Node: node.Options{
-			Name: "cli", Beat: time.Duration(cfg.Beat), DeadAfter: time.Duration(cfg.DeadAfter), Limits: cfg.Limits.limits(), Logger: logger,
-		},
-		Sets: map[string]*profile.Options{f.Set: toolOptions()}, Ranked: cfg.ranks(f.Set),
-	})
+func (f *fleetFlags) asNode(ctx context.Context, o *output, st *store.Store, opts *shoal.Options, do func(context.Context, *shoal.Node) error) error {
+	opts.Node.Name, opts.Node.Logger = "cli", f.logger(o)
+	n, err := shoal.Start(context.WithoutCancel(ctx), st, opts)
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	err = do(ctx, &setTool{output: o, set: n.Set(f.Set), json: f.JSON})
+	err = do(ctx, n)
 	report, closeErr := n.Close(context.WithoutCancel(ctx))
 	for _, u := range report.Unfinished {
 		closeErr = errors.Join(closeErr, fmt.Errorf("%s: %d left: %w", u.Service, u.Left, u.Err))
@@ -86,6 +97,14 @@ func (f *setFlags) asNode(ctx context.Context, o *output, cfg config, st *store.
 		return byKind(err)
 	}
 	return closeErr
+}
+
+// logger is that of the command's node: quiet, unless people want to see what it does.
+func (f *fleetFlags) logger(o *output) *slog.Logger {
+	if f.Verbose {
+		return newLogger(o, "text", "info")
+	}
+	return slog.New(slog.DiscardHandler)
 }
 
 // ranks is the set of a tool if the boards rank its keys, else "-".

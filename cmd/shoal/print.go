@@ -14,10 +14,16 @@ import (
 	"github.com/shoalworks/shoal/doc"
 )
 
-// print prints v as one line of JSON, or what text says.
-func (t *setTool) print(v any, text func()) error { return t.printTo(t.out, v, text) }
+// printer prints what a command has to say: to people, or as JSON.
+type printer struct {
+	*output
+	json bool
+}
 
-func (t *setTool) printTo(w io.Writer, v any, text func()) error {
+// print prints v as one line of JSON, or what text says.
+func (t *printer) print(v any, text func()) error { return t.printTo(t.out, v, text) }
+
+func (t *printer) printTo(w io.Writer, v any, text func()) error {
 	if !t.json {
 		text()
 		return nil
@@ -31,7 +37,7 @@ func (t *setTool) printTo(w io.Writer, v any, text func()) error {
 }
 
 // table prints rows in columns; the first row is the heading.
-func (t *setTool) table(rows [][]string) {
+func (t *printer) table(rows [][]string) {
 	w := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		for i := range row {

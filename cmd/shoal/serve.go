@@ -80,7 +80,7 @@ func (c *serveCommand) flags() map[string]any {
 // options turn a configuration into those of the facade, or everything that is wrong with it.
 func (c *config) options(logger *slog.Logger) (*shoal.Options, error) {
 	sets, setsErr := c.setOptions()
-	boards, boardsErr := c.boardConfigs()
+	flush, names, boardsErr := c.boardOptions()
 	if err := errors.Join(setsErr, boardsErr); err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (c *config) options(logger *slog.Logger) (*shoal.Options, error) {
 			Name: c.Name, Beat: time.Duration(c.Beat), DeadAfter: time.Duration(c.DeadAfter),
 			CloseTimeout: time.Duration(c.CloseTimeout), Limits: c.Limits.limits(), Logger: logger,
 		},
-		Sets: sets, Ranked: c.Ranked, Boards: boards, Seasons: seasons,
+		Sets: sets, Ranked: c.Ranked, Boards: flush.Boards, Flush: flush, Names: names, Seasons: seasons,
 	}, nil
 }
 

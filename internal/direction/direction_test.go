@@ -35,7 +35,7 @@ var allowed = map[string][]string{
 	"schema":             {"doc", "internal/field"},
 	"exchange":           {"doc", "internal/form"},
 	"codec":              {"doc", "internal/field"},
-	"board":              {"node", "store", "clock", "internal/name"},
+	"board":              {"node", "store", "clock", "doc", "internal/name"},
 	"season":             {"node", "store", "clock", "doc", "internal/name"},
 	"":                   domain,
 	"internal/demo":      append([]string{"", "store/faultstore"}, domain...),

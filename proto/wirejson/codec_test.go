@@ -47,6 +47,11 @@ func TestWrite(t *testing.T) {
 	}{
 		{"zero values are visible", &shoalv1.BoardStanding{}, `{"rank":0,"key":"","score":0}`},
 		{"optional fields only when present", &shoalv1.BoardStanding{Decimal: proto.String("")}, `{"rank":0,"key":"","score":0,"decimal":""}`},
+		{"bytes", &shoalv1.BoardSubmission{Key: "a", Meta: []byte{0xfb, 0xff, 0}}, `{"key":"a","meta":"+/8A"}`},
+		{"bytes that are there and empty", &shoalv1.BoardSubmission{Key: "a", Meta: []byte{}}, `{"key":"a","meta":""}`},
+		{"doubles", &shoalv1.BoardPercentileResponse{Found: true, Rank: 1, Total: 3, Top: 100.0 / 3}, `{"found":true,"rank":1,"total":3,"top":33.333333333333336}`},
+		{"small doubles", &shoalv1.BoardPercentileResponse{Top: 1e-7}, `{"found":false,"rank":0,"total":0,"top":1e-07}`},
+		{"whole doubles", &shoalv1.BoardPercentileResponse{Top: 100}, `{"found":false,"rank":0,"total":0,"top":100}`},
 		{"an optional zero is present", &shoalv1.BoardSubmission{Key: "a", Score: proto.Int64(0)}, `{"key":"a","score":0}`},
 		{"empty lists", &shoalv1.BoardTopResponse{}, `{"entries":[],"total":0,"sealed":false}`},
 		{"lists of messages", &shoalv1.BoardScoresResponse{Entries: []*shoalv1.BoardEntry{{Key: "a", Score: -1}, {Key: "b"}}}, `{"entries":[{"key":"a","score":-1},{"key":"b","score":0}]}`},
@@ -55,7 +60,7 @@ func TestWrite(t *testing.T) {
 		{"times and durations", &shoalv1.SeasonCurrentResponse{Now: moment, Remaining: durationpb.New(-1500 * time.Millisecond)}, `{"now":"2026-08-11T00:00:00.25Z","remaining":"-1.500s"}`},
 		{"a raw field in place", &shoalv1.Profile{Set: "p", Data: `{"coins":9007199254740993}`}, `{"set":"p","key":"","epoch":0,"revision":0,"data":{"coins":9007199254740993}}`},
 		{"an empty raw field is none", &shoalv1.ProfileTransactRequest{}, `{"set":"","key":"","note":"","actor":"","id":"","returnData":false,"kind":""}`},
-		{"strings are quoted", &shoalv1.BoardTopRequest{Board: "a\"\n<é"}, `{"board":"a\"\n<é"}`},
+		{"strings are quoted", &shoalv1.BoardTopRequest{Board: "a\"\n<é"}, `{"board":"a\"\n<é","ranks":""}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := write(t, c.msg); got != c.want {
@@ -116,6 +121,9 @@ func TestRead(t *testing.T) {
 		{"maps", `{"stats":{"fish":3,"":0}}`, &shoalv1.SeasonViewResponse{Stats: map[string]int64{"fish": 3, "": 0}}},
 		{"a raw object", `{"ops": [ {"by":1e3} ] }`, &shoalv1.ProfileTransactRequest{Ops: `[ {"by":1e3} ]`}},
 		{"a raw null", `{"ops":null}`, &shoalv1.ProfileTransactRequest{Ops: `null`}},
+		{"bytes", `{"meta":"+/8A"}`, &shoalv1.BoardSubmission{Meta: []byte{0xfb, 0xff, 0}}},
+		{"no bytes", `{"meta":""}`, &shoalv1.BoardSubmission{Meta: []byte{}}},
+		{"doubles", `{"top":-1.5e-3}`, &shoalv1.BoardPercentileResponse{Top: -0.0015}},
 		{"times", `{"time":"2026-08-11T02:00:00+02:00"}`, &shoalv1.SeasonPreviewRequest{Time: timestamppb.New(time.Date(2026, 8, 11, 0, 0, 0, 0, time.UTC))}},
 		{"durations", `{"wait":"1.5s"}`, &shoalv1.ProfileLoadRequest{Wait: durationpb.New(1500 * time.Millisecond)}},
 	} {
@@ -146,7 +154,7 @@ func TestReadRefuses(t *testing.T) {
 		{"null", `null`, &shoalv1.BoardTopRequest{}, "", "an object is expected, got null"},
 		{"two messages", `{} {}`, &shoalv1.BoardTopRequest{}, "", "more data after the message"},
 		{"rubbish behind", `{}x`, &shoalv1.BoardTopRequest{}, "", "invalid character 'x'"},
-		{"unknown field", `{"bord":"b"}`, &shoalv1.BoardTopRequest{}, "bord", "is no field of BoardTopRequest; it has board, count"},
+		{"unknown field", `{"bord":"b"}`, &shoalv1.BoardTopRequest{}, "bord", "is no field of BoardTopRequest; it has board, count, ranks"},
 		{"unknown field of a message without", `{"a":1}`, &shoalv1.NodeStatusRequest{}, "a", "it has no fields"},
 		{"unknown field inside", `{"entries":[{},{"keey":1}]}`, &shoalv1.BoardSubmitRequest{}, "entries[1].keey", "is no field"},
 		{"names are exact", `{"Board":"b"}`, &shoalv1.BoardTopRequest{}, "Board", "is no field"},
@@ -181,6 +189,16 @@ func TestReadRefuses(t *testing.T) {
 		{"above int32", `{"count":2147483648}`, &shoalv1.BoardTopRequest{}, "count", "outside the range of int32"},
 		{"below uint64", `{"revision":-1}`, &shoalv1.ProfileSaveResponse{}, "revision", "a whole number is expected, got -1"},
 		{"a long value is cut", `{"score":"` + strings.Repeat("é", 50) + `"}`, &shoalv1.BoardSubmission{}, "score", "é…"},
+		{"no base64", `{"meta":"fish!"}`, &shoalv1.BoardSubmission{}, "meta", `bytes in base64 are expected, got the string "fish!"`},
+		{"base64 for URLs", `{"meta":"-_8A"}`, &shoalv1.BoardSubmission{}, "meta", "bytes in base64"},
+		{"base64 without padding", `{"meta":"AA"}`, &shoalv1.BoardSubmission{}, "meta", "bytes in base64"},
+		{"base64 with bits to spare", `{"meta":"AB=="}`, &shoalv1.BoardSubmission{}, "meta", "bytes in base64"},
+		{"base64 in lines", `{"meta":"AA\n=="}`, &shoalv1.BoardSubmission{}, "meta", "bytes in base64"},
+		{"a number for bytes", `{"meta":5}`, &shoalv1.BoardSubmission{}, "meta", "bytes in base64 are expected, got 5"},
+		{"invalid UTF-8 for bytes", "{\"meta\":\"\xff\"}", &shoalv1.BoardSubmission{}, "meta", "invalid UTF-8"},
+		{"a string for a double", `{"top":"1"}`, &shoalv1.BoardPercentileResponse{}, "top", `a number is expected, got the string "1"`},
+		{"beyond doubles", `{"top":1e400}`, &shoalv1.BoardPercentileResponse{}, "top", "1e400 is outside the range of a double"},
+		{"NaN for a double", `{"top":NaN}`, &shoalv1.BoardPercentileResponse{}, "top", "invalid character 'N'"},
 		{"no time", `{"time":"tomorrow"}`, &shoalv1.SeasonPreviewRequest{}, "time", "a time such as"},
 		{"a number for a time", `{"time":5}`, &shoalv1.SeasonPreviewRequest{}, "time", "a time such as"},
 		{"a number for a duration", `{"wait":5}`, &shoalv1.ProfileLoadRequest{}, "wait", `a duration in seconds such as "1.5s" is expected, got 5`},
@@ -236,13 +254,15 @@ func TestWriteRefuses(t *testing.T) {
 		"bad map key":   &shoalv1.SeasonViewResponse{Stats: map[string]int64{"\xff": 1}},
 		"bad time":      &shoalv1.SeasonPreviewRequest{Time: &timestamppb.Timestamp{Nanos: -1}},
 		"bad duration":  &shoalv1.ProfileLoadRequest{Wait: &durationpb.Duration{Seconds: 1, Nanos: -1}},
-		"no form":       wrapperspb.Double(1),
+		"no form":       wrapperspb.Float(1),
+		"not finite":    &shoalv1.BoardPercentileResponse{Top: math.Inf(1)},
+		"not a number":  &shoalv1.BoardPercentileResponse{Top: math.NaN()},
 	} {
 		if out, err := c.Append(nil, msg); err == nil {
 			t.Errorf("%s: written as %s", name, out)
 		}
 	}
-	if err := read(t, `{}`, wrapperspb.Double(1)); err == nil {
+	if err := read(t, `{}`, wrapperspb.Float(1)); err == nil {
 		t.Error("a message without a form was read")
 	}
 	if err := c.UnmarshalRead(t.Context(), strings.NewReader("{}"), 5); err == nil {
@@ -273,7 +293,7 @@ func TestEveryMessageHasAForm(t *testing.T) {
 func TestCodecWritesBehindABuffer(t *testing.T) {
 	var c wirejson.Codec
 	var buf bytes.Buffer
-	if err := c.MarshalWriteStable(t.Context(), &buf, &shoalv1.BoardTopRequest{Board: "b"}); err != nil || buf.String() != `{"board":"b"}` {
+	if err := c.MarshalWriteStable(t.Context(), &buf, &shoalv1.BoardTopRequest{Board: "b"}); err != nil || buf.String() != `{"board":"b","ranks":""}` {
 		t.Errorf("got %s, %v", buf.Bytes(), err)
 	}
 	if c.Name() != "json" || c.IsBinary() {
@@ -294,6 +314,8 @@ func FuzzRead(f *testing.F) {
 		`{"set":"p","key":"a","ops":[{"op":"set","path":"/a","value":1e3}],"returnData":true}`,
 		`{"board":"b","entries":[{"key":"a","score":"9223372036854775807"},{"key":"b","decimal":"1.5"}]}`,
 		`{"time":"2026-08-11T00:00:00.000000001Z","season":"reef"}`,
+		`{"entries":[{"key":"a","score":1,"meta":"+/8A"}],"durable":true}`,
+		`{"found":true,"rank":1,"total":3,"top":33.333333333333336}`,
 		`{"stats":{"a":-1},"titles":[{"rank":3}]}`,
 		`{"wait":"-0.000000001s","stealAfter":null}`,
 	} {
@@ -302,6 +324,7 @@ func FuzzRead(f *testing.F) {
 	kinds := []proto.Message{
 		&shoalv1.ProfileTransactRequest{}, &shoalv1.BoardSubmitRequest{}, &shoalv1.SeasonPreviewRequest{},
 		&shoalv1.SeasonViewResponse{}, &shoalv1.ProfileLoadRequest{}, &shoalv1.ProfileLoadResponse{},
+		&shoalv1.BoardPercentileResponse{},
 	}
 	var c wirejson.Codec
 	f.Fuzz(func(t *testing.T, text string) {

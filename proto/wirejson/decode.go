@@ -1,8 +1,10 @@
 package wirejson
 
 import (
+	"encoding/base64"
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -130,6 +132,10 @@ func readValue(dec *jsontext.Decoder, f *field, fresh func() protoreflect.Value)
 		return readInt(dec, text, f.bits)
 	case formUint:
 		return readUint(dec, text, f.bits)
+	case formFloat:
+		return readFloat(dec, text)
+	case formBytes:
+		return readBytes(dec, text)
 	case formTime:
 		return readKnown(dec, text, fresh(), `a time such as "2026-08-11T00:00:00Z"`)
 	case formDuration:
@@ -197,6 +203,32 @@ func digits(text jsontext.Value) string {
 		}
 	}
 	return ""
+}
+
+// readFloat reads a number. One that no double holds is refused, never infinite.
+func readFloat(dec *jsontext.Decoder, text jsontext.Value) (protoreflect.Value, error) {
+	if text.Kind() != '0' {
+		return protoreflect.Value{}, refuse(dec, "a number is expected, got %s", describe(text))
+	}
+	x, err := strconv.ParseFloat(string(text), 64)
+	if err != nil {
+		return protoreflect.Value{}, refuse(dec, "%s is outside the range of a double", shorten(text))
+	}
+	return protoreflect.ValueOfFloat64(x), nil
+}
+
+// readBytes reads base64 in its standard form, with padding, as it is written.
+func readBytes(dec *jsontext.Decoder, text jsontext.Value) (protoreflect.Value, error) {
+	if text.Kind() == '"' {
+		s, err := unquote(text)
+		if err != nil {
+			return protoreflect.Value{}, refuse(dec, "%s", err)
+		}
+		if b, err := base64.StdEncoding.Strict().DecodeString(s); err == nil && !strings.ContainsAny(s, "\r\n") {
+			return protoreflect.ValueOfBytes(b), nil
+		}
+	}
+	return protoreflect.Value{}, refuse(dec, "bytes in base64 are expected, got %s", describe(text))
 }
 
 func refuseNumber(dec *jsontext.Decoder, text jsontext.Value, err error, bits int, kind string) error {

@@ -3,13 +3,16 @@
 // # What it is
 //
 // A [Codec] for Connect under the name "json". It follows the JSON mapping of Protocol
-// Buffers where that serves the people who write JSON by hand, and leaves it in four places:
+// Buffers where that serves the people who write JSON by hand, and leaves it in five places:
 //
 //   - A string field marked raw_json stands in the message as the JSON value it holds. Every
 //     digit of it is kept: no double lies in between.
 //   - 64-bit integers are written as numbers while JavaScript holds them exactly (up to
 //     2^53−1 either way) and as strings beyond, so that no reader rounds one without a sign.
 //     Both forms are read, as every reader of the standard mapping does.
+//   - Bytes are base64 in its standard form, with padding, and nothing else is read for them.
+//     A double is the shortest number that reads back as the same; one that is not finite is
+//     refused.
 //   - Fields with a zero value are written, so that a score of 0 is visible. Optional fields
 //     and messages are written when they are present.
 //   - Reading is strict: unknown fields, duplicate names, wrong kinds of value, fractions

@@ -1,7 +1,9 @@
 package wirejson
 
 import (
+	"encoding/base64"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -107,6 +109,11 @@ func appendValue(dst []byte, v protoreflect.Value, f *field) ([]byte, error) {
 			return append(strconv.AppendUint(append(dst, '"'), n, 10), '"'), nil
 		}
 		return strconv.AppendUint(dst, n, 10), nil
+	case formFloat:
+		return appendFloat(dst, v.Float(), f)
+	case formBytes:
+		dst = base64.StdEncoding.AppendEncode(append(dst, '"'), v.Bytes())
+		return append(dst, '"'), nil
 	case formTime:
 		return appendTime(dst, v.Message(), f)
 	case formDuration:
@@ -127,6 +134,19 @@ func appendString(dst []byte, s string, f *field) ([]byte, error) {
 		return dst, fmt.Errorf("wirejson: %s: %w", f.fd.FullName(), err)
 	}
 	return dst, nil
+}
+
+// appendFloat writes the shortest number that reads back as x. JSON has none for those that are
+// not finite.
+func appendFloat(dst []byte, x float64, f *field) ([]byte, error) {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return dst, fmt.Errorf("wirejson: %s: %v has no JSON form", f.fd.FullName(), x)
+	}
+	format := byte('f')
+	if a := math.Abs(x); a != 0 && (a < 1e-6 || a >= 1e21) {
+		format = 'e'
+	}
+	return strconv.AppendFloat(dst, x, format, -1, 64), nil
 }
 
 func appendTime(dst []byte, m protoreflect.Message, f *field) ([]byte, error) {

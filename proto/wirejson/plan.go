@@ -20,6 +20,8 @@ const (
 	formBool
 	formInt
 	formUint
+	formFloat
+	formBytes
 	formTime
 	formDuration
 	formMessage
@@ -48,8 +50,8 @@ const (
 )
 
 // newPlan makes the plan of a message type. It fails for fields that have no form here: the
-// services are to be built from strings, booleans, integers, times, durations and messages.
-// Messages that contain themselves are not among them.
+// services are to be built from strings, bytes, booleans, integers, doubles, times, durations
+// and messages. Messages that contain themselves are not among them.
 func newPlan(md protoreflect.MessageDescriptor) (*plan, error) {
 	p := &plan{name: string(md.Name()), byName: make(map[string]int)}
 	fds := md.Fields()
@@ -101,6 +103,10 @@ func (f *field) setForm(fd protoreflect.FieldDescriptor) (err error) {
 		f.form, f.bits = formUint, 32
 	case kind == protoreflect.Uint64Kind:
 		f.form, f.bits = formUint, 64
+	case kind == protoreflect.DoubleKind:
+		f.form = formFloat
+	case kind == protoreflect.BytesKind:
+		f.form = formBytes
 	case kind == protoreflect.MessageKind:
 		switch fd.Message().FullName() {
 		case timestampName:

@@ -24,9 +24,9 @@ const (
 		counted_place, counted_sequence FROM boards `
 	selectBoard   = selectBoardRow + `WHERE name = ?`
 	selectBoardID = selectBoardRow + `WHERE id = ?`
-	insertBoard = `INSERT INTO boards (name, ascending, generation, count, sequence, sealed, with_meta) VALUES (?, ?, ?, 0, 0, 0, 0)`
-	updateBoard = `UPDATE boards SET count = ?, sequence = ?, with_meta = ?, hidden = ? WHERE id = ?`
-	updateLog   = `UPDATE boards SET log = ?, log_from = ?, log_upto = ?, log_rows = ?, log_shown = ?,
+	insertBoard   = `INSERT INTO boards (name, ascending, generation, count, sequence, sealed, with_meta) VALUES (?, ?, ?, 0, 0, 0, 0)`
+	updateBoard   = `UPDATE boards SET count = ?, sequence = ?, with_meta = ?, hidden = ? WHERE id = ?`
+	updateLog     = `UPDATE boards SET log = ?, log_from = ?, log_upto = ?, log_rows = ?, log_shown = ?,
 		log_boot = ?, log_up = ?, log_wall = ?, stale = ? WHERE id = ?`
 	updateCounted = `UPDATE boards SET counted_place = ?, counted_sequence = ? WHERE id = ?`
 	sealBoard     = `UPDATE boards SET sealed = 1 WHERE id = ?`

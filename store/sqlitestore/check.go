@@ -31,13 +31,14 @@ func (h *boards) Check(ctx context.Context, board string, repair bool) (store.Bo
 func (h *boards) inspect(ctx context.Context, board string) (*findings, error) {
 	f := &findings{}
 	var id int64
+	var anew bool
 	for at, more := firstPosition(), true; more; {
 		err := h.read(ctx, "check", board, func(ctx context.Context, c *conn, b boardRow) (err error) {
 			if id == 0 {
 				id = b.id
 			}
-			if b.id != id {
-				return errAnew
+			if anew = b.id != id; anew {
+				return nil
 			}
 			if b.counted != nil {
 				more = false // nothing but the end of it makes the counts whole
@@ -50,6 +51,9 @@ func (h *boards) inspect(ctx context.Context, board string) (*findings, error) {
 		if err != nil {
 			return nil, err
 		}
+		if anew {
+			return nil, fmt.Errorf("sqlitestore: check of board %s: %w: it was made anew meanwhile", board, store.ErrNoBoard)
+		}
 	}
 	err := h.read(ctx, "check", board, func(ctx context.Context, c *conn, b boardRow) error {
 		return f.whole(ctx, c, b)
@@ -60,9 +64,6 @@ func (h *boards) inspect(ctx context.Context, board string) (*findings, error) {
 // uncountedStep is how many entries without counts are looked at in one snapshot.
 const uncountedStep = 64_000
 
-// errAnew: the board was dropped, and made anew, while it was checked.
-var errAnew = fmt.Errorf("%w: it was made anew meanwhile", store.ErrNoBoard)
-
 const (
 	selectShelfAt = `SELECT place, sequence, entries, buckets FROM shelves
 		WHERE board = ? AND (place, sequence) <= (?, ?) ORDER BY place DESC, sequence DESC LIMIT 1`
@@ -71,7 +72,7 @@ const (
 	countBetween = `SELECT count(*), max(sequence) FROM entries INDEXED BY standings
 		WHERE board = ? AND (place, sequence) >= (?, ?) AND (place, sequence) <= (?, ?)`
 	sumAllShelves = `SELECT coalesce(sum(entries), 0) FROM shelves INDEXED BY shelf_counts WHERE board = ?`
-	lookHidden    = `SELECT count(*), max(sequence) FROM hidden WHERE board = ?`
+	lookHidden    = `SELECT count(*), max(sequence), sum(scored) FROM hidden WHERE board = ?`
 	countBoth     = `SELECT count(*) FROM hidden h CROSS JOIN entries e ON e.board = h.board AND e.key = h.key WHERE h.board = ?`
 )
 
@@ -176,7 +177,7 @@ func (f *findings) whole(ctx context.Context, c *conn, b boardRow) error {
 		return err
 	}
 	hidden, newest := integer(row[0]), integer(row[1])
-	f.entries += hidden
+	f.entries += integer(row[2])
 	if hidden != b.info.Hidden {
 		f.add("the board says %d hidden keys, there are %d", b.info.Hidden, hidden)
 	}

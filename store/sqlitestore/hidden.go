@@ -54,7 +54,7 @@ func (b boardRow) readEntry(ctx context.Context, c *conn, key string) (oldEntry,
 
 // Hide implements store.Boards.
 func (h *boards) Hide(ctx context.Context, board string, hidden bool, keys ...string) (int, error) {
-	w := &hide{board: board, hidden: hidden, keys: slices.Clone(keys), sizes: h.sizes}
+	w := &hide{board: board, hidden: hidden, keys: slices.Compact(slices.Sorted(slices.Values(keys))), sizes: h.sizes}
 	if err := h.change(ctx, w, &w.edited, max(1, len(keys)), 0); err != nil {
 		return 0, fmt.Errorf("sqlitestore: hide keys of board %s: %w", board, err)
 	}

@@ -76,7 +76,7 @@ func (b boardRow) uncount(ctx context.Context, c *conn) error {
 	first := firstPosition()
 	b.counted = &first
 	b.info.Sequence++ // ranks that were wrong may be cached
-	b.log.end() // what left without a change of the board's sequence is in no log
+	b.log.end()       // what left without a change of the board's sequence is in no log
 	if err := b.save(ctx, c); err != nil {
 		return err
 	}

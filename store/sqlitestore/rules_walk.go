@@ -94,17 +94,20 @@ func beginning(info store.BoardInfo) store.Cursor {
 // walkable is ErrCursor when the board at the cursor's version cannot be told any more.
 // Keep says that a call of the walk has to be written down before it may be answered: others
 // may change the board before the next one.
-func (b boardRow) walkable(from store.Cursor, limit int, now moment) (keep bool, err error) {
+func (b boardRow) walkable(from store.Cursor, now moment) (keep bool, err error) {
 	version, info := from.Version, b.info
 	if from.Generation != info.Generation || version > info.Sequence {
 		return false, store.ErrCursor
+	}
+	if from.Done() {
+		return false, nil // nothing is left to tell
 	}
 	covered := b.log.covers(version, now)
 	if version != info.Sequence && !covered {
 		return false, store.ErrCursor
 	}
-	if info.Sealed && version == info.Sequence || from.Seen+int64(limit) >= from.Total {
-		return false, nil // it never changes, or no call follows
+	if info.Sealed && version == info.Sequence {
+		return false, nil // it never changes
 	}
 	return !covered || b.log.ages(now), nil
 }

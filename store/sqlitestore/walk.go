@@ -18,18 +18,29 @@ func (h *boards) Walk(ctx context.Context, board string, from store.Cursor, limi
 	for kept := false; ; kept = true {
 		var page store.Page
 		next, keep := cursor, false
+		var refused error
 		err := h.read(ctx, "walk", board, func(ctx context.Context, c *conn, b boardRow) (err error) {
 			at := cursor
-			if at == (store.Cursor{}) {
+			begins := at == (store.Cursor{})
+			if begins {
 				at = beginning(b.info)
 			}
-			if keep, err = b.walkable(at, limit, h.file.now()); err != nil || keep && !kept {
-				return err
+			if keep, refused = b.walkable(at, h.file.now()); refused != nil {
+				return nil //nolint:nilerr // it is not the engine's
 			}
-			page, err = b.walk(ctx, c, at, limit)
+			if begins && at.Total <= int64(limit) {
+				keep = false // it ends here too
+			}
+			if keep && !kept {
+				return nil
+			}
+			page, refused, err = b.walk(ctx, c, at, limit)
 			next = seen(at, page.Entries)
 			return err
 		})
+		if refused != nil {
+			err = fmt.Errorf("sqlitestore: walk of board %s: %w", board, refused)
+		}
 		if err != nil {
 			return store.Page{}, from, err
 		}
@@ -85,7 +96,7 @@ func (w *keepWalk) apply(ctx context.Context, t *transaction) error {
 	case !ok:
 		w.refused = store.ErrNoBoard
 	default:
-		_, w.refused = b.walkable(from, 0, t.at)
+		_, w.refused = b.walkable(from, t.at)
 	}
 	if w.refused != nil {
 		return nil //nolint:nilerr // the refusal is this job's own; the transaction goes on
@@ -97,23 +108,23 @@ func (w *keepWalk) apply(ctx context.Context, t *transaction) error {
 }
 
 // walk reads the next entries of the board as it was at the cursor's version.
-func (b boardRow) walk(ctx context.Context, c *conn, from store.Cursor, limit int) (store.Page, error) {
-	page := store.Page{Total: from.Total, Info: store.BoardInfo{
+func (b boardRow) walk(ctx context.Context, c *conn, from store.Cursor, limit int) (page store.Page, refused, err error) {
+	page = store.Page{Total: from.Total, Info: store.BoardInfo{
 		Order: b.info.Order, Generation: from.Generation, Count: from.Total, Sequence: from.Version,
 	}}
-	want := int(min(int64(limit), from.Total-from.Seen))
+	want := int(max(0, min(int64(limit), from.Total-from.Seen)))
 	w := &walking{conn: c, board: b, version: int64(from.Version), at: after(b.info.Order, from), want: want}
 	if err := w.run(ctx); err != nil {
-		return store.Page{}, err
+		return store.Page{}, nil, err
 	}
-	if len(w.rows) < want {
-		return store.Page{}, fmt.Errorf("%w: %d entries were left, %d found", store.ErrCursor, want, len(w.rows))
+	if len(w.rows) < want { // a cursor that no walk has answered
+		return store.Page{}, fmt.Errorf("%w: %d entries were left, %d found", store.ErrCursor, want, len(w.rows)), nil
 	}
 	for i, r := range w.rows {
 		page.Offset = from.Seen
 		page.Entries = append(page.Entries, store.Standing{Entry: r.entry, Rank: from.Seen + int64(i) + 1})
 	}
-	return page, nil
+	return page, nil, nil
 }
 
 // walking reads one page of a walk.

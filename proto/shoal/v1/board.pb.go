@@ -9,6 +9,7 @@ package shoalv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -29,7 +30,10 @@ type BoardSubmission struct {
 	// is refused.
 	Score *int64 `protobuf:"varint,2,opt,name=score,proto3,oneof" json:"score,omitempty"`
 	// Decimal is the score as text with a fraction ("12.345"), for a board with decimals.
-	Decimal       *string `protobuf:"bytes,3,opt,name=decimal,proto3,oneof" json:"decimal,omitempty"`
+	Decimal *string `protobuf:"bytes,3,opt,name=decimal,proto3,oneof" json:"decimal,omitempty"`
+	// Meta is kept with the score, at most 256 bytes: a car, a replay's id. It is replaced only
+	// together with the score.
+	Meta          []byte `protobuf:"bytes,4,opt,name=meta,proto3,oneof" json:"meta,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -85,10 +89,20 @@ func (x *BoardSubmission) GetDecimal() string {
 	return ""
 }
 
+func (x *BoardSubmission) GetMeta() []byte {
+	if x != nil {
+		return x.Meta
+	}
+	return nil
+}
+
 type BoardSubmitRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Board         string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
-	Entries       []*BoardSubmission     `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Board   string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
+	Entries []*BoardSubmission     `protobuf:"bytes,2,rep,name=entries,proto3" json:"entries,omitempty"`
+	// Durable asks for the answer when the store has the scores, not when they are queued. At
+	// most 1,000 entries then.
+	Durable       bool `protobuf:"varint,3,opt,name=durable,proto3" json:"durable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -137,9 +151,16 @@ func (x *BoardSubmitRequest) GetEntries() []*BoardSubmission {
 	return nil
 }
 
+func (x *BoardSubmitRequest) GetDurable() bool {
+	if x != nil {
+		return x.Durable
+	}
+	return false
+}
+
 type BoardSubmitResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Accepted counts the entries that were queued.
+	// Accepted counts the entries that were queued or, if that was asked for, stored.
 	Accepted      int32 `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -191,7 +212,12 @@ type BoardStanding struct {
 	// Score in the board's smallest unit.
 	Score int64 `protobuf:"varint,3,opt,name=score,proto3" json:"score,omitempty"`
 	// Decimal is the score as text; only on a board with decimals.
-	Decimal       *string `protobuf:"bytes,4,opt,name=decimal,proto3,oneof" json:"decimal,omitempty"`
+	Decimal *string `protobuf:"bytes,4,opt,name=decimal,proto3,oneof" json:"decimal,omitempty"`
+	// Name is what the key is called on screens; absent when the daemon has nobody to ask, or
+	// does not know.
+	Name *string `protobuf:"bytes,5,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	// Meta is what was submitted with the score; absent when nothing was.
+	Meta          []byte `protobuf:"bytes,6,opt,name=meta,proto3,oneof" json:"meta,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -254,6 +280,20 @@ func (x *BoardStanding) GetDecimal() string {
 	return ""
 }
 
+func (x *BoardStanding) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *BoardStanding) GetMeta() []byte {
+	if x != nil {
+		return x.Meta
+	}
+	return nil
+}
+
 // BoardEntry is a score without its rank.
 type BoardEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -261,7 +301,10 @@ type BoardEntry struct {
 	// Score in the board's smallest unit.
 	Score int64 `protobuf:"varint,2,opt,name=score,proto3" json:"score,omitempty"`
 	// Decimal is the score as text; only on a board with decimals.
-	Decimal       *string `protobuf:"bytes,3,opt,name=decimal,proto3,oneof" json:"decimal,omitempty"`
+	Decimal *string `protobuf:"bytes,3,opt,name=decimal,proto3,oneof" json:"decimal,omitempty"`
+	// Name and meta as of BoardStanding.
+	Name          *string `protobuf:"bytes,4,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	Meta          []byte  `protobuf:"bytes,5,opt,name=meta,proto3,oneof" json:"meta,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -317,11 +360,29 @@ func (x *BoardEntry) GetDecimal() string {
 	return ""
 }
 
+func (x *BoardEntry) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *BoardEntry) GetMeta() []byte {
+	if x != nil {
+		return x.Meta
+	}
+	return nil
+}
+
 type BoardTopRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Board string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
 	// Count is how many entries are wanted. Default: 10; at most the board's page size.
-	Count         *int32 `protobuf:"varint,2,opt,name=count,proto3,oneof" json:"count,omitempty"`
+	Count *int32 `protobuf:"varint,2,opt,name=count,proto3,oneof" json:"count,omitempty"`
+	// Ranks says how equal scores share ranks. The scores 30, 20, 20, 10 have the ranks 1, 2, 3,
+	// 4 ("ordinal": who was first is before), 1, 2, 2, 4 ("competition") or 1, 2, 2, 3
+	// ("dense"). Default: "ordinal".
+	Ranks         string `protobuf:"bytes,3,opt,name=ranks,proto3" json:"ranks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -368,6 +429,13 @@ func (x *BoardTopRequest) GetCount() int32 {
 		return *x.Count
 	}
 	return 0
+}
+
+func (x *BoardTopRequest) GetRanks() string {
+	if x != nil {
+		return x.Ranks
+	}
+	return ""
 }
 
 type BoardTopResponse struct {
@@ -433,9 +501,11 @@ func (x *BoardTopResponse) GetSealed() bool {
 }
 
 type BoardStandingRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Board         string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
-	Key           string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Board string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
+	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	// Ranks as of Top.
+	Ranks         string `protobuf:"bytes,3,opt,name=ranks,proto3" json:"ranks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -480,6 +550,13 @@ func (x *BoardStandingRequest) GetBoard() string {
 func (x *BoardStandingRequest) GetKey() string {
 	if x != nil {
 		return x.Key
+	}
+	return ""
+}
+
+func (x *BoardStandingRequest) GetRanks() string {
+	if x != nil {
+		return x.Ranks
 	}
 	return ""
 }
@@ -542,7 +619,9 @@ type BoardAroundRequest struct {
 	Board string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
 	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
 	// Count is how many neighbours are wanted on each side. Default: 5.
-	Count         *int32 `protobuf:"varint,3,opt,name=count,proto3,oneof" json:"count,omitempty"`
+	Count *int32 `protobuf:"varint,3,opt,name=count,proto3,oneof" json:"count,omitempty"`
+	// Ranks as of Top.
+	Ranks         string `protobuf:"bytes,4,opt,name=ranks,proto3" json:"ranks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -596,6 +675,13 @@ func (x *BoardAroundRequest) GetCount() int32 {
 		return *x.Count
 	}
 	return 0
+}
+
+func (x *BoardAroundRequest) GetRanks() string {
+	if x != nil {
+		return x.Ranks
+	}
+	return ""
 }
 
 type BoardAroundResponse struct {
@@ -750,55 +836,1985 @@ func (x *BoardScoresResponse) GetEntries() []*BoardEntry {
 	return nil
 }
 
+type BoardPageRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Board string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
+	// Offset is how many entries to pass over. Default: 0, the best.
+	Offset int64 `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"`
+	// Limit is how many entries are wanted, 1 to 1,000. Default: 100.
+	Limit *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	// Ranks as of Top.
+	Ranks         string `protobuf:"bytes,4,opt,name=ranks,proto3" json:"ranks,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardPageRequest) Reset() {
+	*x = BoardPageRequest{}
+	mi := &file_shoal_v1_board_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardPageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardPageRequest) ProtoMessage() {}
+
+func (x *BoardPageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardPageRequest.ProtoReflect.Descriptor instead.
+func (*BoardPageRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *BoardPageRequest) GetBoard() string {
+	if x != nil {
+		return x.Board
+	}
+	return ""
+}
+
+func (x *BoardPageRequest) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *BoardPageRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+func (x *BoardPageRequest) GetRanks() string {
+	if x != nil {
+		return x.Ranks
+	}
+	return ""
+}
+
+type BoardPageResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Entries []*BoardStanding       `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	// Total counts all entries of the board.
+	Total int64 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	// Sealed says that the board takes no more scores, for ever.
+	Sealed        bool `protobuf:"varint,3,opt,name=sealed,proto3" json:"sealed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardPageResponse) Reset() {
+	*x = BoardPageResponse{}
+	mi := &file_shoal_v1_board_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardPageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardPageResponse) ProtoMessage() {}
+
+func (x *BoardPageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardPageResponse.ProtoReflect.Descriptor instead.
+func (*BoardPageResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *BoardPageResponse) GetEntries() []*BoardStanding {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+func (x *BoardPageResponse) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *BoardPageResponse) GetSealed() bool {
+	if x != nil {
+		return x.Sealed
+	}
+	return false
+}
+
+type BoardWalkRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Board string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
+	// Cursor is what the step before has answered as next. Default: none, which begins a walk.
+	Cursor string `protobuf:"bytes,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	// Limit is how many entries are wanted, 1 to 1,000. Default: 100.
+	Limit         *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardWalkRequest) Reset() {
+	*x = BoardWalkRequest{}
+	mi := &file_shoal_v1_board_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardWalkRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardWalkRequest) ProtoMessage() {}
+
+func (x *BoardWalkRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardWalkRequest.ProtoReflect.Descriptor instead.
+func (*BoardWalkRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *BoardWalkRequest) GetBoard() string {
+	if x != nil {
+		return x.Board
+	}
+	return ""
+}
+
+func (x *BoardWalkRequest) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
+}
+
+func (x *BoardWalkRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+type BoardWalkResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Entries, with ordinal ranks.
+	Entries []*BoardStanding `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	// Total counts the board's entries when the walk began.
+	Total int64 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	// Next is the cursor of the next step; absent when everything was shown.
+	Next          *string `protobuf:"bytes,3,opt,name=next,proto3,oneof" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardWalkResponse) Reset() {
+	*x = BoardWalkResponse{}
+	mi := &file_shoal_v1_board_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardWalkResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardWalkResponse) ProtoMessage() {}
+
+func (x *BoardWalkResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardWalkResponse.ProtoReflect.Descriptor instead.
+func (*BoardWalkResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *BoardWalkResponse) GetEntries() []*BoardStanding {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+func (x *BoardWalkResponse) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *BoardWalkResponse) GetNext() string {
+	if x != nil && x.Next != nil {
+		return *x.Next
+	}
+	return ""
+}
+
+type BoardPercentileRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Board         string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
+	Key           string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardPercentileRequest) Reset() {
+	*x = BoardPercentileRequest{}
+	mi := &file_shoal_v1_board_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardPercentileRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardPercentileRequest) ProtoMessage() {}
+
+func (x *BoardPercentileRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardPercentileRequest.ProtoReflect.Descriptor instead.
+func (*BoardPercentileRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *BoardPercentileRequest) GetBoard() string {
+	if x != nil {
+		return x.Board
+	}
+	return ""
+}
+
+func (x *BoardPercentileRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+type BoardPercentileResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Found says that the key has an entry.
+	Found bool `protobuf:"varint,1,opt,name=found,proto3" json:"found,omitempty"`
+	// Rank counts equal scores as one place ("competition"), so that they all belong to the same
+	// part.
+	Rank int64 `protobuf:"varint,2,opt,name=rank,proto3" json:"rank,omitempty"`
+	// Total counts all entries of the board.
+	Total int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
+	// Top is 100·rank/total: the entry is among the top 2.5 percent. 100 is the last; 0 when
+	// there is no entry.
+	Top           float64 `protobuf:"fixed64,4,opt,name=top,proto3" json:"top,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardPercentileResponse) Reset() {
+	*x = BoardPercentileResponse{}
+	mi := &file_shoal_v1_board_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardPercentileResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardPercentileResponse) ProtoMessage() {}
+
+func (x *BoardPercentileResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardPercentileResponse.ProtoReflect.Descriptor instead.
+func (*BoardPercentileResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *BoardPercentileResponse) GetFound() bool {
+	if x != nil {
+		return x.Found
+	}
+	return false
+}
+
+func (x *BoardPercentileResponse) GetRank() int64 {
+	if x != nil {
+		return x.Rank
+	}
+	return 0
+}
+
+func (x *BoardPercentileResponse) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *BoardPercentileResponse) GetTop() float64 {
+	if x != nil {
+		return x.Top
+	}
+	return 0
+}
+
+type BoardInfoRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Board         string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardInfoRequest) Reset() {
+	*x = BoardInfoRequest{}
+	mi := &file_shoal_v1_board_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardInfoRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardInfoRequest) ProtoMessage() {}
+
+func (x *BoardInfoRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardInfoRequest.ProtoReflect.Descriptor instead.
+func (*BoardInfoRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *BoardInfoRequest) GetBoard() string {
+	if x != nil {
+		return x.Board
+	}
+	return ""
+}
+
+type BoardInfoResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Board string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
+	// Stored says that the store has the board. One of the configuration that nobody has
+	// written to yet has no generation, and counts 0.
+	Stored bool `protobuf:"varint,2,opt,name=stored,proto3" json:"stored,omitempty"`
+	// Order is "descending", where larger scores rank first, or "ascending".
+	Order string `protobuf:"bytes,3,opt,name=order,proto3" json:"order,omitempty"`
+	// Count counts the entries without the hidden ones, hidden the hidden keys.
+	Count  int64 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
+	Hidden int64 `protobuf:"varint,5,opt,name=hidden,proto3" json:"hidden,omitempty"`
+	// Sequence grows with every change.
+	Sequence uint64 `protobuf:"varint,6,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// Generation names this life of the board: one that was dropped and made anew has another.
+	Generation string `protobuf:"bytes,7,opt,name=generation,proto3" json:"generation,omitempty"`
+	// Sealed says that the board takes no more scores, for ever.
+	Sealed bool `protobuf:"varint,8,opt,name=sealed,proto3" json:"sealed,omitempty"`
+	// Config is what the daemon's configuration says; absent for a board that is not in it.
+	Config        *BoardConfig `protobuf:"bytes,9,opt,name=config,proto3" json:"config,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardInfoResponse) Reset() {
+	*x = BoardInfoResponse{}
+	mi := &file_shoal_v1_board_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardInfoResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardInfoResponse) ProtoMessage() {}
+
+func (x *BoardInfoResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardInfoResponse.ProtoReflect.Descriptor instead.
+func (*BoardInfoResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *BoardInfoResponse) GetBoard() string {
+	if x != nil {
+		return x.Board
+	}
+	return ""
+}
+
+func (x *BoardInfoResponse) GetStored() bool {
+	if x != nil {
+		return x.Stored
+	}
+	return false
+}
+
+func (x *BoardInfoResponse) GetOrder() string {
+	if x != nil {
+		return x.Order
+	}
+	return ""
+}
+
+func (x *BoardInfoResponse) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *BoardInfoResponse) GetHidden() int64 {
+	if x != nil {
+		return x.Hidden
+	}
+	return 0
+}
+
+func (x *BoardInfoResponse) GetSequence() uint64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *BoardInfoResponse) GetGeneration() string {
+	if x != nil {
+		return x.Generation
+	}
+	return ""
+}
+
+func (x *BoardInfoResponse) GetSealed() bool {
+	if x != nil {
+		return x.Sealed
+	}
+	return false
+}
+
+func (x *BoardInfoResponse) GetConfig() *BoardConfig {
+	if x != nil {
+		return x.Config
+	}
+	return nil
+}
+
+// BoardConfig is a board's configuration.
+type BoardConfig struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Rule is how scores of one key are combined: "best", "last" or "sum".
+	Rule string `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
+	// Decimals is how many decimals a score has.
+	Decimals int32 `protobuf:"varint,2,opt,name=decimals,proto3" json:"decimals,omitempty"`
+	// Min and max bound a submitted score, in the board's smallest unit; absent: no bound.
+	Min *int64 `protobuf:"varint,3,opt,name=min,proto3,oneof" json:"min,omitempty"`
+	Max *int64 `protobuf:"varint,4,opt,name=max,proto3,oneof" json:"max,omitempty"`
+	// MaxEntries is the most that Top answers.
+	MaxEntries    int32 `protobuf:"varint,5,opt,name=max_entries,json=maxEntries,proto3" json:"max_entries,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardConfig) Reset() {
+	*x = BoardConfig{}
+	mi := &file_shoal_v1_board_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardConfig) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardConfig) ProtoMessage() {}
+
+func (x *BoardConfig) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardConfig.ProtoReflect.Descriptor instead.
+func (*BoardConfig) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *BoardConfig) GetRule() string {
+	if x != nil {
+		return x.Rule
+	}
+	return ""
+}
+
+func (x *BoardConfig) GetDecimals() int32 {
+	if x != nil {
+		return x.Decimals
+	}
+	return 0
+}
+
+func (x *BoardConfig) GetMin() int64 {
+	if x != nil && x.Min != nil {
+		return *x.Min
+	}
+	return 0
+}
+
+func (x *BoardConfig) GetMax() int64 {
+	if x != nil && x.Max != nil {
+		return *x.Max
+	}
+	return 0
+}
+
+func (x *BoardConfig) GetMaxEntries() int32 {
+	if x != nil {
+		return x.MaxEntries
+	}
+	return 0
+}
+
+type BoardListRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Prefix is how the names begin. Default: all.
+	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// After is the last name of the answer before. Default: from the first.
+	After string `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`
+	// Limit is how many names are wanted, 1 to 1,000. Default: 100.
+	Limit         *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardListRequest) Reset() {
+	*x = BoardListRequest{}
+	mi := &file_shoal_v1_board_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardListRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardListRequest) ProtoMessage() {}
+
+func (x *BoardListRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardListRequest.ProtoReflect.Descriptor instead.
+func (*BoardListRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *BoardListRequest) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *BoardListRequest) GetAfter() string {
+	if x != nil {
+		return x.After
+	}
+	return ""
+}
+
+func (x *BoardListRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+type BoardListResponse struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Boards []*BoardListed         `protobuf:"bytes,1,rep,name=boards,proto3" json:"boards,omitempty"`
+	// Next is what to give as after for the rest; absent when this was all.
+	Next          *string `protobuf:"bytes,2,opt,name=next,proto3,oneof" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardListResponse) Reset() {
+	*x = BoardListResponse{}
+	mi := &file_shoal_v1_board_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardListResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardListResponse) ProtoMessage() {}
+
+func (x *BoardListResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardListResponse.ProtoReflect.Descriptor instead.
+func (*BoardListResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *BoardListResponse) GetBoards() []*BoardListed {
+	if x != nil {
+		return x.Boards
+	}
+	return nil
+}
+
+func (x *BoardListResponse) GetNext() string {
+	if x != nil && x.Next != nil {
+		return *x.Next
+	}
+	return ""
+}
+
+// BoardListed is a board of a list.
+type BoardListed struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Board string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
+	// Stored says that the store has the board, configured that this daemon's configuration has
+	// it, or a season of it.
+	Stored        bool `protobuf:"varint,2,opt,name=stored,proto3" json:"stored,omitempty"`
+	Configured    bool `protobuf:"varint,3,opt,name=configured,proto3" json:"configured,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardListed) Reset() {
+	*x = BoardListed{}
+	mi := &file_shoal_v1_board_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardListed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardListed) ProtoMessage() {}
+
+func (x *BoardListed) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardListed.ProtoReflect.Descriptor instead.
+func (*BoardListed) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *BoardListed) GetBoard() string {
+	if x != nil {
+		return x.Board
+	}
+	return ""
+}
+
+func (x *BoardListed) GetStored() bool {
+	if x != nil {
+		return x.Stored
+	}
+	return false
+}
+
+func (x *BoardListed) GetConfigured() bool {
+	if x != nil {
+		return x.Configured
+	}
+	return false
+}
+
+type BoardRemoveRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Board string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
+	Keys  []string               `protobuf:"bytes,2,rep,name=keys,proto3" json:"keys,omitempty"`
+	// Confirm repeats the board's name. Needed: nothing brings the scores back.
+	Confirm string `protobuf:"bytes,3,opt,name=confirm,proto3" json:"confirm,omitempty"`
+	// Actor and note are who removes, and why, for the audit log.
+	Actor         string `protobuf:"bytes,4,opt,name=actor,proto3" json:"actor,omitempty"`
+	Note          string `protobuf:"bytes,5,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardRemoveRequest) Reset() {
+	*x = BoardRemoveRequest{}
+	mi := &file_shoal_v1_board_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardRemoveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardRemoveRequest) ProtoMessage() {}
+
+func (x *BoardRemoveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardRemoveRequest.ProtoReflect.Descriptor instead.
+func (*BoardRemoveRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *BoardRemoveRequest) GetBoard() string {
+	if x != nil {
+		return x.Board
+	}
+	return ""
+}
+
+func (x *BoardRemoveRequest) GetKeys() []string {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+func (x *BoardRemoveRequest) GetConfirm() string {
+	if x != nil {
+		return x.Confirm
+	}
+	return ""
+}
+
+func (x *BoardRemoveRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *BoardRemoveRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+type BoardRemoveResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Removed counts the entries that there were.
+	Removed       int32 `protobuf:"varint,1,opt,name=removed,proto3" json:"removed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardRemoveResponse) Reset() {
+	*x = BoardRemoveResponse{}
+	mi := &file_shoal_v1_board_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardRemoveResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardRemoveResponse) ProtoMessage() {}
+
+func (x *BoardRemoveResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardRemoveResponse.ProtoReflect.Descriptor instead.
+func (*BoardRemoveResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *BoardRemoveResponse) GetRemoved() int32 {
+	if x != nil {
+		return x.Removed
+	}
+	return 0
+}
+
+type BoardHideRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Board string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
+	Keys  []string               `protobuf:"bytes,2,rep,name=keys,proto3" json:"keys,omitempty"`
+	// Actor and note are who hides, and why, for the audit log.
+	Actor         string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
+	Note          string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardHideRequest) Reset() {
+	*x = BoardHideRequest{}
+	mi := &file_shoal_v1_board_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardHideRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardHideRequest) ProtoMessage() {}
+
+func (x *BoardHideRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardHideRequest.ProtoReflect.Descriptor instead.
+func (*BoardHideRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *BoardHideRequest) GetBoard() string {
+	if x != nil {
+		return x.Board
+	}
+	return ""
+}
+
+func (x *BoardHideRequest) GetKeys() []string {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+func (x *BoardHideRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *BoardHideRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+type BoardHideResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Changed counts the keys that were not hidden before.
+	Changed       int32 `protobuf:"varint,1,opt,name=changed,proto3" json:"changed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardHideResponse) Reset() {
+	*x = BoardHideResponse{}
+	mi := &file_shoal_v1_board_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardHideResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardHideResponse) ProtoMessage() {}
+
+func (x *BoardHideResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardHideResponse.ProtoReflect.Descriptor instead.
+func (*BoardHideResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *BoardHideResponse) GetChanged() int32 {
+	if x != nil {
+		return x.Changed
+	}
+	return 0
+}
+
+type BoardShowRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Board string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
+	Keys  []string               `protobuf:"bytes,2,rep,name=keys,proto3" json:"keys,omitempty"`
+	// Actor and note are who shows, and why, for the audit log.
+	Actor         string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
+	Note          string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardShowRequest) Reset() {
+	*x = BoardShowRequest{}
+	mi := &file_shoal_v1_board_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardShowRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardShowRequest) ProtoMessage() {}
+
+func (x *BoardShowRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardShowRequest.ProtoReflect.Descriptor instead.
+func (*BoardShowRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *BoardShowRequest) GetBoard() string {
+	if x != nil {
+		return x.Board
+	}
+	return ""
+}
+
+func (x *BoardShowRequest) GetKeys() []string {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+func (x *BoardShowRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *BoardShowRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+type BoardShowResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Changed counts the keys that were hidden before.
+	Changed       int32 `protobuf:"varint,1,opt,name=changed,proto3" json:"changed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardShowResponse) Reset() {
+	*x = BoardShowResponse{}
+	mi := &file_shoal_v1_board_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardShowResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardShowResponse) ProtoMessage() {}
+
+func (x *BoardShowResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardShowResponse.ProtoReflect.Descriptor instead.
+func (*BoardShowResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *BoardShowResponse) GetChanged() int32 {
+	if x != nil {
+		return x.Changed
+	}
+	return 0
+}
+
+type BoardHiddenRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Board string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
+	// After is the last key of the answer before. Default: from the first.
+	After string `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`
+	// Limit is how many keys are wanted, 1 to 1,000. Default: 100.
+	Limit         *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardHiddenRequest) Reset() {
+	*x = BoardHiddenRequest{}
+	mi := &file_shoal_v1_board_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardHiddenRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardHiddenRequest) ProtoMessage() {}
+
+func (x *BoardHiddenRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardHiddenRequest.ProtoReflect.Descriptor instead.
+func (*BoardHiddenRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *BoardHiddenRequest) GetBoard() string {
+	if x != nil {
+		return x.Board
+	}
+	return ""
+}
+
+func (x *BoardHiddenRequest) GetAfter() string {
+	if x != nil {
+		return x.After
+	}
+	return ""
+}
+
+func (x *BoardHiddenRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+type BoardHiddenResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Entries in the order of their keys.
+	Entries []*BoardHiddenEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	// Next is what to give as after for the rest; absent when this was all.
+	Next          *string `protobuf:"bytes,2,opt,name=next,proto3,oneof" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardHiddenResponse) Reset() {
+	*x = BoardHiddenResponse{}
+	mi := &file_shoal_v1_board_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardHiddenResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardHiddenResponse) ProtoMessage() {}
+
+func (x *BoardHiddenResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardHiddenResponse.ProtoReflect.Descriptor instead.
+func (*BoardHiddenResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *BoardHiddenResponse) GetEntries() []*BoardHiddenEntry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+func (x *BoardHiddenResponse) GetNext() string {
+	if x != nil && x.Next != nil {
+		return *x.Next
+	}
+	return ""
+}
+
+// BoardHiddenEntry is a hidden key.
+type BoardHiddenEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Key   string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	// Score and decimal as of BoardStanding; absent when the key is hidden in advance.
+	Score   *int64  `protobuf:"varint,2,opt,name=score,proto3,oneof" json:"score,omitempty"`
+	Decimal *string `protobuf:"bytes,3,opt,name=decimal,proto3,oneof" json:"decimal,omitempty"`
+	// Name and meta as of BoardStanding.
+	Name          *string `protobuf:"bytes,4,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	Meta          []byte  `protobuf:"bytes,5,opt,name=meta,proto3,oneof" json:"meta,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardHiddenEntry) Reset() {
+	*x = BoardHiddenEntry{}
+	mi := &file_shoal_v1_board_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardHiddenEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardHiddenEntry) ProtoMessage() {}
+
+func (x *BoardHiddenEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardHiddenEntry.ProtoReflect.Descriptor instead.
+func (*BoardHiddenEntry) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *BoardHiddenEntry) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *BoardHiddenEntry) GetScore() int64 {
+	if x != nil && x.Score != nil {
+		return *x.Score
+	}
+	return 0
+}
+
+func (x *BoardHiddenEntry) GetDecimal() string {
+	if x != nil && x.Decimal != nil {
+		return *x.Decimal
+	}
+	return ""
+}
+
+func (x *BoardHiddenEntry) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *BoardHiddenEntry) GetMeta() []byte {
+	if x != nil {
+		return x.Meta
+	}
+	return nil
+}
+
+type BoardBanRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Keys  []string               `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
+	// Actor and note are who bans, and why, for the audit log and the list of bans.
+	Actor         string `protobuf:"bytes,2,opt,name=actor,proto3" json:"actor,omitempty"`
+	Note          string `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardBanRequest) Reset() {
+	*x = BoardBanRequest{}
+	mi := &file_shoal_v1_board_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardBanRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardBanRequest) ProtoMessage() {}
+
+func (x *BoardBanRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardBanRequest.ProtoReflect.Descriptor instead.
+func (*BoardBanRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *BoardBanRequest) GetKeys() []string {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+func (x *BoardBanRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *BoardBanRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+type BoardBanResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardBanResponse) Reset() {
+	*x = BoardBanResponse{}
+	mi := &file_shoal_v1_board_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardBanResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardBanResponse) ProtoMessage() {}
+
+func (x *BoardBanResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardBanResponse.ProtoReflect.Descriptor instead.
+func (*BoardBanResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{35}
+}
+
+type BoardUnbanRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Keys  []string               `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
+	// Actor and note are who takes the ban back, and why, for the audit log.
+	Actor         string `protobuf:"bytes,2,opt,name=actor,proto3" json:"actor,omitempty"`
+	Note          string `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardUnbanRequest) Reset() {
+	*x = BoardUnbanRequest{}
+	mi := &file_shoal_v1_board_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardUnbanRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardUnbanRequest) ProtoMessage() {}
+
+func (x *BoardUnbanRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardUnbanRequest.ProtoReflect.Descriptor instead.
+func (*BoardUnbanRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *BoardUnbanRequest) GetKeys() []string {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+func (x *BoardUnbanRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *BoardUnbanRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+type BoardUnbanResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardUnbanResponse) Reset() {
+	*x = BoardUnbanResponse{}
+	mi := &file_shoal_v1_board_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardUnbanResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardUnbanResponse) ProtoMessage() {}
+
+func (x *BoardUnbanResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardUnbanResponse.ProtoReflect.Descriptor instead.
+func (*BoardUnbanResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{37}
+}
+
+type BoardBansRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// After is the last key of the answer before. Default: from the first.
+	After string `protobuf:"bytes,1,opt,name=after,proto3" json:"after,omitempty"`
+	// Limit is how many bans are wanted, 1 to 1,000. Default: 100.
+	Limit         *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardBansRequest) Reset() {
+	*x = BoardBansRequest{}
+	mi := &file_shoal_v1_board_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardBansRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardBansRequest) ProtoMessage() {}
+
+func (x *BoardBansRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardBansRequest.ProtoReflect.Descriptor instead.
+func (*BoardBansRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *BoardBansRequest) GetAfter() string {
+	if x != nil {
+		return x.After
+	}
+	return ""
+}
+
+func (x *BoardBansRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+type BoardBansResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Bans in the order of their keys.
+	Bans []*BoardBanned `protobuf:"bytes,1,rep,name=bans,proto3" json:"bans,omitempty"`
+	// Next is what to give as after for the rest; absent when this was all.
+	Next          *string `protobuf:"bytes,2,opt,name=next,proto3,oneof" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardBansResponse) Reset() {
+	*x = BoardBansResponse{}
+	mi := &file_shoal_v1_board_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardBansResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardBansResponse) ProtoMessage() {}
+
+func (x *BoardBansResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardBansResponse.ProtoReflect.Descriptor instead.
+func (*BoardBansResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *BoardBansResponse) GetBans() []*BoardBanned {
+	if x != nil {
+		return x.Bans
+	}
+	return nil
+}
+
+func (x *BoardBansResponse) GetNext() string {
+	if x != nil && x.Next != nil {
+		return *x.Next
+	}
+	return ""
+}
+
+// BoardBanned is a banned key.
+type BoardBanned struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	Actor         string                 `protobuf:"bytes,2,opt,name=actor,proto3" json:"actor,omitempty"`
+	Note          string                 `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
+	Time          *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=time,proto3" json:"time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardBanned) Reset() {
+	*x = BoardBanned{}
+	mi := &file_shoal_v1_board_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardBanned) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardBanned) ProtoMessage() {}
+
+func (x *BoardBanned) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardBanned.ProtoReflect.Descriptor instead.
+func (*BoardBanned) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *BoardBanned) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *BoardBanned) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *BoardBanned) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *BoardBanned) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+type BoardAuditRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Before is what an earlier answer has told as next. Default: from the newest.
+	Before string `protobuf:"bytes,1,opt,name=before,proto3" json:"before,omitempty"`
+	// Limit is how many entries are wanted, 1 to 1,000. Default: 100.
+	Limit         *int32 `protobuf:"varint,2,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardAuditRequest) Reset() {
+	*x = BoardAuditRequest{}
+	mi := &file_shoal_v1_board_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardAuditRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardAuditRequest) ProtoMessage() {}
+
+func (x *BoardAuditRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardAuditRequest.ProtoReflect.Descriptor instead.
+func (*BoardAuditRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *BoardAuditRequest) GetBefore() string {
+	if x != nil {
+		return x.Before
+	}
+	return ""
+}
+
+func (x *BoardAuditRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+type BoardAuditResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Entries, newest first.
+	Entries []*BoardAuditEntry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	// Next is what to give as before for older ones; absent when this was all.
+	Next          *string `protobuf:"bytes,2,opt,name=next,proto3,oneof" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardAuditResponse) Reset() {
+	*x = BoardAuditResponse{}
+	mi := &file_shoal_v1_board_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardAuditResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardAuditResponse) ProtoMessage() {}
+
+func (x *BoardAuditResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardAuditResponse.ProtoReflect.Descriptor instead.
+func (*BoardAuditResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *BoardAuditResponse) GetEntries() []*BoardAuditEntry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+func (x *BoardAuditResponse) GetNext() string {
+	if x != nil && x.Next != nil {
+		return *x.Next
+	}
+	return ""
+}
+
+// BoardAuditEntry is what an operator did.
+type BoardAuditEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Time  *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	// Action is "remove", "hide", "show", "ban", "unban".
+	Action string `protobuf:"bytes,2,opt,name=action,proto3" json:"action,omitempty"`
+	// Board is empty for what concerns all boards.
+	Board         string   `protobuf:"bytes,3,opt,name=board,proto3" json:"board,omitempty"`
+	Keys          []string `protobuf:"bytes,4,rep,name=keys,proto3" json:"keys,omitempty"`
+	Actor         string   `protobuf:"bytes,5,opt,name=actor,proto3" json:"actor,omitempty"`
+	Note          string   `protobuf:"bytes,6,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BoardAuditEntry) Reset() {
+	*x = BoardAuditEntry{}
+	mi := &file_shoal_v1_board_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BoardAuditEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BoardAuditEntry) ProtoMessage() {}
+
+func (x *BoardAuditEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_board_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BoardAuditEntry.ProtoReflect.Descriptor instead.
+func (*BoardAuditEntry) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_board_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *BoardAuditEntry) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *BoardAuditEntry) GetAction() string {
+	if x != nil {
+		return x.Action
+	}
+	return ""
+}
+
+func (x *BoardAuditEntry) GetBoard() string {
+	if x != nil {
+		return x.Board
+	}
+	return ""
+}
+
+func (x *BoardAuditEntry) GetKeys() []string {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+func (x *BoardAuditEntry) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *BoardAuditEntry) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
 var File_shoal_v1_board_proto protoreflect.FileDescriptor
 
 const file_shoal_v1_board_proto_rawDesc = "" +
 	"\n" +
-	"\x14shoal/v1/board.proto\x12\bshoal.v1\"s\n" +
+	"\x14shoal/v1/board.proto\x12\bshoal.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x95\x01\n" +
 	"\x0fBoardSubmission\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x19\n" +
 	"\x05score\x18\x02 \x01(\x03H\x00R\x05score\x88\x01\x01\x12\x1d\n" +
-	"\adecimal\x18\x03 \x01(\tH\x01R\adecimal\x88\x01\x01B\b\n" +
+	"\adecimal\x18\x03 \x01(\tH\x01R\adecimal\x88\x01\x01\x12\x17\n" +
+	"\x04meta\x18\x04 \x01(\fH\x02R\x04meta\x88\x01\x01B\b\n" +
 	"\x06_scoreB\n" +
 	"\n" +
-	"\b_decimal\"_\n" +
+	"\b_decimalB\a\n" +
+	"\x05_meta\"y\n" +
 	"\x12BoardSubmitRequest\x12\x14\n" +
 	"\x05board\x18\x01 \x01(\tR\x05board\x123\n" +
-	"\aentries\x18\x02 \x03(\v2\x19.shoal.v1.BoardSubmissionR\aentries\"1\n" +
+	"\aentries\x18\x02 \x03(\v2\x19.shoal.v1.BoardSubmissionR\aentries\x12\x18\n" +
+	"\adurable\x18\x03 \x01(\bR\adurable\"1\n" +
 	"\x13BoardSubmitResponse\x12\x1a\n" +
-	"\baccepted\x18\x01 \x01(\x05R\baccepted\"v\n" +
+	"\baccepted\x18\x01 \x01(\x05R\baccepted\"\xba\x01\n" +
 	"\rBoardStanding\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x03R\x04rank\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
 	"\x05score\x18\x03 \x01(\x03R\x05score\x12\x1d\n" +
-	"\adecimal\x18\x04 \x01(\tH\x00R\adecimal\x88\x01\x01B\n" +
+	"\adecimal\x18\x04 \x01(\tH\x00R\adecimal\x88\x01\x01\x12\x17\n" +
+	"\x04name\x18\x05 \x01(\tH\x01R\x04name\x88\x01\x01\x12\x17\n" +
+	"\x04meta\x18\x06 \x01(\fH\x02R\x04meta\x88\x01\x01B\n" +
 	"\n" +
-	"\b_decimal\"_\n" +
+	"\b_decimalB\a\n" +
+	"\x05_nameB\a\n" +
+	"\x05_meta\"\xa3\x01\n" +
 	"\n" +
 	"BoardEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05score\x18\x02 \x01(\x03R\x05score\x12\x1d\n" +
-	"\adecimal\x18\x03 \x01(\tH\x00R\adecimal\x88\x01\x01B\n" +
+	"\adecimal\x18\x03 \x01(\tH\x00R\adecimal\x88\x01\x01\x12\x17\n" +
+	"\x04name\x18\x04 \x01(\tH\x01R\x04name\x88\x01\x01\x12\x17\n" +
+	"\x04meta\x18\x05 \x01(\fH\x02R\x04meta\x88\x01\x01B\n" +
 	"\n" +
-	"\b_decimal\"L\n" +
+	"\b_decimalB\a\n" +
+	"\x05_nameB\a\n" +
+	"\x05_meta\"b\n" +
 	"\x0fBoardTopRequest\x12\x14\n" +
 	"\x05board\x18\x01 \x01(\tR\x05board\x12\x19\n" +
-	"\x05count\x18\x02 \x01(\x05H\x00R\x05count\x88\x01\x01B\b\n" +
+	"\x05count\x18\x02 \x01(\x05H\x00R\x05count\x88\x01\x01\x12\x14\n" +
+	"\x05ranks\x18\x03 \x01(\tR\x05ranksB\b\n" +
 	"\x06_count\"s\n" +
 	"\x10BoardTopResponse\x121\n" +
 	"\aentries\x18\x01 \x03(\v2\x17.shoal.v1.BoardStandingR\aentries\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x16\n" +
-	"\x06sealed\x18\x03 \x01(\bR\x06sealed\">\n" +
+	"\x06sealed\x18\x03 \x01(\bR\x06sealed\"T\n" +
 	"\x14BoardStandingRequest\x12\x14\n" +
 	"\x05board\x18\x01 \x01(\tR\x05board\x12\x10\n" +
-	"\x03key\x18\x02 \x01(\tR\x03key\"b\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
+	"\x05ranks\x18\x03 \x01(\tR\x05ranks\"b\n" +
 	"\x15BoardStandingResponse\x12\x14\n" +
 	"\x05found\x18\x01 \x01(\bR\x05found\x123\n" +
-	"\bstanding\x18\x02 \x01(\v2\x17.shoal.v1.BoardStandingR\bstanding\"a\n" +
+	"\bstanding\x18\x02 \x01(\v2\x17.shoal.v1.BoardStandingR\bstanding\"w\n" +
 	"\x12BoardAroundRequest\x12\x14\n" +
 	"\x05board\x18\x01 \x01(\tR\x05board\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x19\n" +
-	"\x05count\x18\x03 \x01(\x05H\x00R\x05count\x88\x01\x01B\b\n" +
+	"\x05count\x18\x03 \x01(\x05H\x00R\x05count\x88\x01\x01\x12\x14\n" +
+	"\x05ranks\x18\x04 \x01(\tR\x05ranksB\b\n" +
 	"\x06_count\"^\n" +
 	"\x13BoardAroundResponse\x121\n" +
 	"\aentries\x18\x01 \x03(\v2\x17.shoal.v1.BoardStandingR\aentries\x12\x14\n" +
@@ -807,13 +2823,174 @@ const file_shoal_v1_board_proto_rawDesc = "" +
 	"\x05board\x18\x01 \x01(\tR\x05board\x12\x12\n" +
 	"\x04keys\x18\x02 \x03(\tR\x04keys\"E\n" +
 	"\x13BoardScoresResponse\x12.\n" +
-	"\aentries\x18\x01 \x03(\v2\x14.shoal.v1.BoardEntryR\aentries2\x82\x03\n" +
+	"\aentries\x18\x01 \x03(\v2\x14.shoal.v1.BoardEntryR\aentries\"{\n" +
+	"\x10BoardPageRequest\x12\x14\n" +
+	"\x05board\x18\x01 \x01(\tR\x05board\x12\x16\n" +
+	"\x06offset\x18\x02 \x01(\x03R\x06offset\x12\x19\n" +
+	"\x05limit\x18\x03 \x01(\x05H\x00R\x05limit\x88\x01\x01\x12\x14\n" +
+	"\x05ranks\x18\x04 \x01(\tR\x05ranksB\b\n" +
+	"\x06_limit\"t\n" +
+	"\x11BoardPageResponse\x121\n" +
+	"\aentries\x18\x01 \x03(\v2\x17.shoal.v1.BoardStandingR\aentries\x12\x14\n" +
+	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x16\n" +
+	"\x06sealed\x18\x03 \x01(\bR\x06sealed\"e\n" +
+	"\x10BoardWalkRequest\x12\x14\n" +
+	"\x05board\x18\x01 \x01(\tR\x05board\x12\x16\n" +
+	"\x06cursor\x18\x02 \x01(\tR\x06cursor\x12\x19\n" +
+	"\x05limit\x18\x03 \x01(\x05H\x00R\x05limit\x88\x01\x01B\b\n" +
+	"\x06_limit\"~\n" +
+	"\x11BoardWalkResponse\x121\n" +
+	"\aentries\x18\x01 \x03(\v2\x17.shoal.v1.BoardStandingR\aentries\x12\x14\n" +
+	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x17\n" +
+	"\x04next\x18\x03 \x01(\tH\x00R\x04next\x88\x01\x01B\a\n" +
+	"\x05_next\"@\n" +
+	"\x16BoardPercentileRequest\x12\x14\n" +
+	"\x05board\x18\x01 \x01(\tR\x05board\x12\x10\n" +
+	"\x03key\x18\x02 \x01(\tR\x03key\"k\n" +
+	"\x17BoardPercentileResponse\x12\x14\n" +
+	"\x05found\x18\x01 \x01(\bR\x05found\x12\x12\n" +
+	"\x04rank\x18\x02 \x01(\x03R\x04rank\x12\x14\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\x12\x10\n" +
+	"\x03top\x18\x04 \x01(\x01R\x03top\"(\n" +
+	"\x10BoardInfoRequest\x12\x14\n" +
+	"\x05board\x18\x01 \x01(\tR\x05board\"\x88\x02\n" +
+	"\x11BoardInfoResponse\x12\x14\n" +
+	"\x05board\x18\x01 \x01(\tR\x05board\x12\x16\n" +
+	"\x06stored\x18\x02 \x01(\bR\x06stored\x12\x14\n" +
+	"\x05order\x18\x03 \x01(\tR\x05order\x12\x14\n" +
+	"\x05count\x18\x04 \x01(\x03R\x05count\x12\x16\n" +
+	"\x06hidden\x18\x05 \x01(\x03R\x06hidden\x12\x1a\n" +
+	"\bsequence\x18\x06 \x01(\x04R\bsequence\x12\x1e\n" +
+	"\n" +
+	"generation\x18\a \x01(\tR\n" +
+	"generation\x12\x16\n" +
+	"\x06sealed\x18\b \x01(\bR\x06sealed\x12-\n" +
+	"\x06config\x18\t \x01(\v2\x15.shoal.v1.BoardConfigR\x06config\"\x9c\x01\n" +
+	"\vBoardConfig\x12\x12\n" +
+	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x1a\n" +
+	"\bdecimals\x18\x02 \x01(\x05R\bdecimals\x12\x15\n" +
+	"\x03min\x18\x03 \x01(\x03H\x00R\x03min\x88\x01\x01\x12\x15\n" +
+	"\x03max\x18\x04 \x01(\x03H\x01R\x03max\x88\x01\x01\x12\x1f\n" +
+	"\vmax_entries\x18\x05 \x01(\x05R\n" +
+	"maxEntriesB\x06\n" +
+	"\x04_minB\x06\n" +
+	"\x04_max\"e\n" +
+	"\x10BoardListRequest\x12\x16\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x14\n" +
+	"\x05after\x18\x02 \x01(\tR\x05after\x12\x19\n" +
+	"\x05limit\x18\x03 \x01(\x05H\x00R\x05limit\x88\x01\x01B\b\n" +
+	"\x06_limit\"d\n" +
+	"\x11BoardListResponse\x12-\n" +
+	"\x06boards\x18\x01 \x03(\v2\x15.shoal.v1.BoardListedR\x06boards\x12\x17\n" +
+	"\x04next\x18\x02 \x01(\tH\x00R\x04next\x88\x01\x01B\a\n" +
+	"\x05_next\"[\n" +
+	"\vBoardListed\x12\x14\n" +
+	"\x05board\x18\x01 \x01(\tR\x05board\x12\x16\n" +
+	"\x06stored\x18\x02 \x01(\bR\x06stored\x12\x1e\n" +
+	"\n" +
+	"configured\x18\x03 \x01(\bR\n" +
+	"configured\"\x82\x01\n" +
+	"\x12BoardRemoveRequest\x12\x14\n" +
+	"\x05board\x18\x01 \x01(\tR\x05board\x12\x12\n" +
+	"\x04keys\x18\x02 \x03(\tR\x04keys\x12\x18\n" +
+	"\aconfirm\x18\x03 \x01(\tR\aconfirm\x12\x14\n" +
+	"\x05actor\x18\x04 \x01(\tR\x05actor\x12\x12\n" +
+	"\x04note\x18\x05 \x01(\tR\x04note\"/\n" +
+	"\x13BoardRemoveResponse\x12\x18\n" +
+	"\aremoved\x18\x01 \x01(\x05R\aremoved\"f\n" +
+	"\x10BoardHideRequest\x12\x14\n" +
+	"\x05board\x18\x01 \x01(\tR\x05board\x12\x12\n" +
+	"\x04keys\x18\x02 \x03(\tR\x04keys\x12\x14\n" +
+	"\x05actor\x18\x03 \x01(\tR\x05actor\x12\x12\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\"-\n" +
+	"\x11BoardHideResponse\x12\x18\n" +
+	"\achanged\x18\x01 \x01(\x05R\achanged\"f\n" +
+	"\x10BoardShowRequest\x12\x14\n" +
+	"\x05board\x18\x01 \x01(\tR\x05board\x12\x12\n" +
+	"\x04keys\x18\x02 \x03(\tR\x04keys\x12\x14\n" +
+	"\x05actor\x18\x03 \x01(\tR\x05actor\x12\x12\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\"-\n" +
+	"\x11BoardShowResponse\x12\x18\n" +
+	"\achanged\x18\x01 \x01(\x05R\achanged\"e\n" +
+	"\x12BoardHiddenRequest\x12\x14\n" +
+	"\x05board\x18\x01 \x01(\tR\x05board\x12\x14\n" +
+	"\x05after\x18\x02 \x01(\tR\x05after\x12\x19\n" +
+	"\x05limit\x18\x03 \x01(\x05H\x00R\x05limit\x88\x01\x01B\b\n" +
+	"\x06_limit\"m\n" +
+	"\x13BoardHiddenResponse\x124\n" +
+	"\aentries\x18\x01 \x03(\v2\x1a.shoal.v1.BoardHiddenEntryR\aentries\x12\x17\n" +
+	"\x04next\x18\x02 \x01(\tH\x00R\x04next\x88\x01\x01B\a\n" +
+	"\x05_next\"\xb8\x01\n" +
+	"\x10BoardHiddenEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x19\n" +
+	"\x05score\x18\x02 \x01(\x03H\x00R\x05score\x88\x01\x01\x12\x1d\n" +
+	"\adecimal\x18\x03 \x01(\tH\x01R\adecimal\x88\x01\x01\x12\x17\n" +
+	"\x04name\x18\x04 \x01(\tH\x02R\x04name\x88\x01\x01\x12\x17\n" +
+	"\x04meta\x18\x05 \x01(\fH\x03R\x04meta\x88\x01\x01B\b\n" +
+	"\x06_scoreB\n" +
+	"\n" +
+	"\b_decimalB\a\n" +
+	"\x05_nameB\a\n" +
+	"\x05_meta\"O\n" +
+	"\x0fBoardBanRequest\x12\x12\n" +
+	"\x04keys\x18\x01 \x03(\tR\x04keys\x12\x14\n" +
+	"\x05actor\x18\x02 \x01(\tR\x05actor\x12\x12\n" +
+	"\x04note\x18\x03 \x01(\tR\x04note\"\x12\n" +
+	"\x10BoardBanResponse\"Q\n" +
+	"\x11BoardUnbanRequest\x12\x12\n" +
+	"\x04keys\x18\x01 \x03(\tR\x04keys\x12\x14\n" +
+	"\x05actor\x18\x02 \x01(\tR\x05actor\x12\x12\n" +
+	"\x04note\x18\x03 \x01(\tR\x04note\"\x14\n" +
+	"\x12BoardUnbanResponse\"M\n" +
+	"\x10BoardBansRequest\x12\x14\n" +
+	"\x05after\x18\x01 \x01(\tR\x05after\x12\x19\n" +
+	"\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01B\b\n" +
+	"\x06_limit\"`\n" +
+	"\x11BoardBansResponse\x12)\n" +
+	"\x04bans\x18\x01 \x03(\v2\x15.shoal.v1.BoardBannedR\x04bans\x12\x17\n" +
+	"\x04next\x18\x02 \x01(\tH\x00R\x04next\x88\x01\x01B\a\n" +
+	"\x05_next\"y\n" +
+	"\vBoardBanned\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05actor\x18\x02 \x01(\tR\x05actor\x12\x12\n" +
+	"\x04note\x18\x03 \x01(\tR\x04note\x12.\n" +
+	"\x04time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"P\n" +
+	"\x11BoardAuditRequest\x12\x16\n" +
+	"\x06before\x18\x01 \x01(\tR\x06before\x12\x19\n" +
+	"\x05limit\x18\x02 \x01(\x05H\x00R\x05limit\x88\x01\x01B\b\n" +
+	"\x06_limit\"k\n" +
+	"\x12BoardAuditResponse\x123\n" +
+	"\aentries\x18\x01 \x03(\v2\x19.shoal.v1.BoardAuditEntryR\aentries\x12\x17\n" +
+	"\x04next\x18\x02 \x01(\tH\x00R\x04next\x88\x01\x01B\a\n" +
+	"\x05_next\"\xad\x01\n" +
+	"\x0fBoardAuditEntry\x12.\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
+	"\x06action\x18\x02 \x01(\tR\x06action\x12\x14\n" +
+	"\x05board\x18\x03 \x01(\tR\x05board\x12\x12\n" +
+	"\x04keys\x18\x04 \x03(\tR\x04keys\x12\x14\n" +
+	"\x05actor\x18\x05 \x01(\tR\x05actor\x12\x12\n" +
+	"\x04note\x18\x06 \x01(\tR\x04note2\xb1\n" +
+	"\n" +
 	"\fBoardService\x12E\n" +
 	"\x06Submit\x12\x1c.shoal.v1.BoardSubmitRequest\x1a\x1d.shoal.v1.BoardSubmitResponse\x12A\n" +
 	"\x03Top\x12\x19.shoal.v1.BoardTopRequest\x1a\x1a.shoal.v1.BoardTopResponse\"\x03\x90\x02\x01\x12P\n" +
 	"\bStanding\x12\x1e.shoal.v1.BoardStandingRequest\x1a\x1f.shoal.v1.BoardStandingResponse\"\x03\x90\x02\x01\x12J\n" +
 	"\x06Around\x12\x1c.shoal.v1.BoardAroundRequest\x1a\x1d.shoal.v1.BoardAroundResponse\"\x03\x90\x02\x01\x12J\n" +
-	"\x06Scores\x12\x1c.shoal.v1.BoardScoresRequest\x1a\x1d.shoal.v1.BoardScoresResponse\"\x03\x90\x02\x01B4Z2github.com/shoalworks/shoal/proto/shoal/v1;shoalv1b\x06proto3"
+	"\x06Scores\x12\x1c.shoal.v1.BoardScoresRequest\x1a\x1d.shoal.v1.BoardScoresResponse\"\x03\x90\x02\x01\x12D\n" +
+	"\x04Page\x12\x1a.shoal.v1.BoardPageRequest\x1a\x1b.shoal.v1.BoardPageResponse\"\x03\x90\x02\x01\x12D\n" +
+	"\x04Walk\x12\x1a.shoal.v1.BoardWalkRequest\x1a\x1b.shoal.v1.BoardWalkResponse\"\x03\x90\x02\x01\x12V\n" +
+	"\n" +
+	"Percentile\x12 .shoal.v1.BoardPercentileRequest\x1a!.shoal.v1.BoardPercentileResponse\"\x03\x90\x02\x01\x12D\n" +
+	"\x04Info\x12\x1a.shoal.v1.BoardInfoRequest\x1a\x1b.shoal.v1.BoardInfoResponse\"\x03\x90\x02\x01\x12D\n" +
+	"\x04List\x12\x1a.shoal.v1.BoardListRequest\x1a\x1b.shoal.v1.BoardListResponse\"\x03\x90\x02\x01\x12J\n" +
+	"\x06Remove\x12\x1c.shoal.v1.BoardRemoveRequest\x1a\x1d.shoal.v1.BoardRemoveResponse\"\x03\x90\x02\x02\x12D\n" +
+	"\x04Hide\x12\x1a.shoal.v1.BoardHideRequest\x1a\x1b.shoal.v1.BoardHideResponse\"\x03\x90\x02\x02\x12D\n" +
+	"\x04Show\x12\x1a.shoal.v1.BoardShowRequest\x1a\x1b.shoal.v1.BoardShowResponse\"\x03\x90\x02\x02\x12J\n" +
+	"\x06Hidden\x12\x1c.shoal.v1.BoardHiddenRequest\x1a\x1d.shoal.v1.BoardHiddenResponse\"\x03\x90\x02\x01\x12A\n" +
+	"\x03Ban\x12\x19.shoal.v1.BoardBanRequest\x1a\x1a.shoal.v1.BoardBanResponse\"\x03\x90\x02\x02\x12G\n" +
+	"\x05Unban\x12\x1b.shoal.v1.BoardUnbanRequest\x1a\x1c.shoal.v1.BoardUnbanResponse\"\x03\x90\x02\x02\x12D\n" +
+	"\x04Bans\x12\x1a.shoal.v1.BoardBansRequest\x1a\x1b.shoal.v1.BoardBansResponse\"\x03\x90\x02\x01\x12G\n" +
+	"\x05Audit\x12\x1b.shoal.v1.BoardAuditRequest\x1a\x1c.shoal.v1.BoardAuditResponse\"\x03\x90\x02\x01B4Z2github.com/shoalworks/shoal/proto/shoal/v1;shoalv1b\x06proto3"
 
 var (
 	file_shoal_v1_board_proto_rawDescOnce sync.Once
@@ -827,21 +3004,53 @@ func file_shoal_v1_board_proto_rawDescGZIP() []byte {
 	return file_shoal_v1_board_proto_rawDescData
 }
 
-var file_shoal_v1_board_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_shoal_v1_board_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_shoal_v1_board_proto_goTypes = []any{
-	(*BoardSubmission)(nil),       // 0: shoal.v1.BoardSubmission
-	(*BoardSubmitRequest)(nil),    // 1: shoal.v1.BoardSubmitRequest
-	(*BoardSubmitResponse)(nil),   // 2: shoal.v1.BoardSubmitResponse
-	(*BoardStanding)(nil),         // 3: shoal.v1.BoardStanding
-	(*BoardEntry)(nil),            // 4: shoal.v1.BoardEntry
-	(*BoardTopRequest)(nil),       // 5: shoal.v1.BoardTopRequest
-	(*BoardTopResponse)(nil),      // 6: shoal.v1.BoardTopResponse
-	(*BoardStandingRequest)(nil),  // 7: shoal.v1.BoardStandingRequest
-	(*BoardStandingResponse)(nil), // 8: shoal.v1.BoardStandingResponse
-	(*BoardAroundRequest)(nil),    // 9: shoal.v1.BoardAroundRequest
-	(*BoardAroundResponse)(nil),   // 10: shoal.v1.BoardAroundResponse
-	(*BoardScoresRequest)(nil),    // 11: shoal.v1.BoardScoresRequest
-	(*BoardScoresResponse)(nil),   // 12: shoal.v1.BoardScoresResponse
+	(*BoardSubmission)(nil),         // 0: shoal.v1.BoardSubmission
+	(*BoardSubmitRequest)(nil),      // 1: shoal.v1.BoardSubmitRequest
+	(*BoardSubmitResponse)(nil),     // 2: shoal.v1.BoardSubmitResponse
+	(*BoardStanding)(nil),           // 3: shoal.v1.BoardStanding
+	(*BoardEntry)(nil),              // 4: shoal.v1.BoardEntry
+	(*BoardTopRequest)(nil),         // 5: shoal.v1.BoardTopRequest
+	(*BoardTopResponse)(nil),        // 6: shoal.v1.BoardTopResponse
+	(*BoardStandingRequest)(nil),    // 7: shoal.v1.BoardStandingRequest
+	(*BoardStandingResponse)(nil),   // 8: shoal.v1.BoardStandingResponse
+	(*BoardAroundRequest)(nil),      // 9: shoal.v1.BoardAroundRequest
+	(*BoardAroundResponse)(nil),     // 10: shoal.v1.BoardAroundResponse
+	(*BoardScoresRequest)(nil),      // 11: shoal.v1.BoardScoresRequest
+	(*BoardScoresResponse)(nil),     // 12: shoal.v1.BoardScoresResponse
+	(*BoardPageRequest)(nil),        // 13: shoal.v1.BoardPageRequest
+	(*BoardPageResponse)(nil),       // 14: shoal.v1.BoardPageResponse
+	(*BoardWalkRequest)(nil),        // 15: shoal.v1.BoardWalkRequest
+	(*BoardWalkResponse)(nil),       // 16: shoal.v1.BoardWalkResponse
+	(*BoardPercentileRequest)(nil),  // 17: shoal.v1.BoardPercentileRequest
+	(*BoardPercentileResponse)(nil), // 18: shoal.v1.BoardPercentileResponse
+	(*BoardInfoRequest)(nil),        // 19: shoal.v1.BoardInfoRequest
+	(*BoardInfoResponse)(nil),       // 20: shoal.v1.BoardInfoResponse
+	(*BoardConfig)(nil),             // 21: shoal.v1.BoardConfig
+	(*BoardListRequest)(nil),        // 22: shoal.v1.BoardListRequest
+	(*BoardListResponse)(nil),       // 23: shoal.v1.BoardListResponse
+	(*BoardListed)(nil),             // 24: shoal.v1.BoardListed
+	(*BoardRemoveRequest)(nil),      // 25: shoal.v1.BoardRemoveRequest
+	(*BoardRemoveResponse)(nil),     // 26: shoal.v1.BoardRemoveResponse
+	(*BoardHideRequest)(nil),        // 27: shoal.v1.BoardHideRequest
+	(*BoardHideResponse)(nil),       // 28: shoal.v1.BoardHideResponse
+	(*BoardShowRequest)(nil),        // 29: shoal.v1.BoardShowRequest
+	(*BoardShowResponse)(nil),       // 30: shoal.v1.BoardShowResponse
+	(*BoardHiddenRequest)(nil),      // 31: shoal.v1.BoardHiddenRequest
+	(*BoardHiddenResponse)(nil),     // 32: shoal.v1.BoardHiddenResponse
+	(*BoardHiddenEntry)(nil),        // 33: shoal.v1.BoardHiddenEntry
+	(*BoardBanRequest)(nil),         // 34: shoal.v1.BoardBanRequest
+	(*BoardBanResponse)(nil),        // 35: shoal.v1.BoardBanResponse
+	(*BoardUnbanRequest)(nil),       // 36: shoal.v1.BoardUnbanRequest
+	(*BoardUnbanResponse)(nil),      // 37: shoal.v1.BoardUnbanResponse
+	(*BoardBansRequest)(nil),        // 38: shoal.v1.BoardBansRequest
+	(*BoardBansResponse)(nil),       // 39: shoal.v1.BoardBansResponse
+	(*BoardBanned)(nil),             // 40: shoal.v1.BoardBanned
+	(*BoardAuditRequest)(nil),       // 41: shoal.v1.BoardAuditRequest
+	(*BoardAuditResponse)(nil),      // 42: shoal.v1.BoardAuditResponse
+	(*BoardAuditEntry)(nil),         // 43: shoal.v1.BoardAuditEntry
+	(*timestamppb.Timestamp)(nil),   // 44: google.protobuf.Timestamp
 }
 var file_shoal_v1_board_proto_depIdxs = []int32{
 	0,  // 0: shoal.v1.BoardSubmitRequest.entries:type_name -> shoal.v1.BoardSubmission
@@ -849,21 +3058,56 @@ var file_shoal_v1_board_proto_depIdxs = []int32{
 	3,  // 2: shoal.v1.BoardStandingResponse.standing:type_name -> shoal.v1.BoardStanding
 	3,  // 3: shoal.v1.BoardAroundResponse.entries:type_name -> shoal.v1.BoardStanding
 	4,  // 4: shoal.v1.BoardScoresResponse.entries:type_name -> shoal.v1.BoardEntry
-	1,  // 5: shoal.v1.BoardService.Submit:input_type -> shoal.v1.BoardSubmitRequest
-	5,  // 6: shoal.v1.BoardService.Top:input_type -> shoal.v1.BoardTopRequest
-	7,  // 7: shoal.v1.BoardService.Standing:input_type -> shoal.v1.BoardStandingRequest
-	9,  // 8: shoal.v1.BoardService.Around:input_type -> shoal.v1.BoardAroundRequest
-	11, // 9: shoal.v1.BoardService.Scores:input_type -> shoal.v1.BoardScoresRequest
-	2,  // 10: shoal.v1.BoardService.Submit:output_type -> shoal.v1.BoardSubmitResponse
-	6,  // 11: shoal.v1.BoardService.Top:output_type -> shoal.v1.BoardTopResponse
-	8,  // 12: shoal.v1.BoardService.Standing:output_type -> shoal.v1.BoardStandingResponse
-	10, // 13: shoal.v1.BoardService.Around:output_type -> shoal.v1.BoardAroundResponse
-	12, // 14: shoal.v1.BoardService.Scores:output_type -> shoal.v1.BoardScoresResponse
-	10, // [10:15] is the sub-list for method output_type
-	5,  // [5:10] is the sub-list for method input_type
-	5,  // [5:5] is the sub-list for extension type_name
-	5,  // [5:5] is the sub-list for extension extendee
-	0,  // [0:5] is the sub-list for field type_name
+	3,  // 5: shoal.v1.BoardPageResponse.entries:type_name -> shoal.v1.BoardStanding
+	3,  // 6: shoal.v1.BoardWalkResponse.entries:type_name -> shoal.v1.BoardStanding
+	21, // 7: shoal.v1.BoardInfoResponse.config:type_name -> shoal.v1.BoardConfig
+	24, // 8: shoal.v1.BoardListResponse.boards:type_name -> shoal.v1.BoardListed
+	33, // 9: shoal.v1.BoardHiddenResponse.entries:type_name -> shoal.v1.BoardHiddenEntry
+	40, // 10: shoal.v1.BoardBansResponse.bans:type_name -> shoal.v1.BoardBanned
+	44, // 11: shoal.v1.BoardBanned.time:type_name -> google.protobuf.Timestamp
+	43, // 12: shoal.v1.BoardAuditResponse.entries:type_name -> shoal.v1.BoardAuditEntry
+	44, // 13: shoal.v1.BoardAuditEntry.time:type_name -> google.protobuf.Timestamp
+	1,  // 14: shoal.v1.BoardService.Submit:input_type -> shoal.v1.BoardSubmitRequest
+	5,  // 15: shoal.v1.BoardService.Top:input_type -> shoal.v1.BoardTopRequest
+	7,  // 16: shoal.v1.BoardService.Standing:input_type -> shoal.v1.BoardStandingRequest
+	9,  // 17: shoal.v1.BoardService.Around:input_type -> shoal.v1.BoardAroundRequest
+	11, // 18: shoal.v1.BoardService.Scores:input_type -> shoal.v1.BoardScoresRequest
+	13, // 19: shoal.v1.BoardService.Page:input_type -> shoal.v1.BoardPageRequest
+	15, // 20: shoal.v1.BoardService.Walk:input_type -> shoal.v1.BoardWalkRequest
+	17, // 21: shoal.v1.BoardService.Percentile:input_type -> shoal.v1.BoardPercentileRequest
+	19, // 22: shoal.v1.BoardService.Info:input_type -> shoal.v1.BoardInfoRequest
+	22, // 23: shoal.v1.BoardService.List:input_type -> shoal.v1.BoardListRequest
+	25, // 24: shoal.v1.BoardService.Remove:input_type -> shoal.v1.BoardRemoveRequest
+	27, // 25: shoal.v1.BoardService.Hide:input_type -> shoal.v1.BoardHideRequest
+	29, // 26: shoal.v1.BoardService.Show:input_type -> shoal.v1.BoardShowRequest
+	31, // 27: shoal.v1.BoardService.Hidden:input_type -> shoal.v1.BoardHiddenRequest
+	34, // 28: shoal.v1.BoardService.Ban:input_type -> shoal.v1.BoardBanRequest
+	36, // 29: shoal.v1.BoardService.Unban:input_type -> shoal.v1.BoardUnbanRequest
+	38, // 30: shoal.v1.BoardService.Bans:input_type -> shoal.v1.BoardBansRequest
+	41, // 31: shoal.v1.BoardService.Audit:input_type -> shoal.v1.BoardAuditRequest
+	2,  // 32: shoal.v1.BoardService.Submit:output_type -> shoal.v1.BoardSubmitResponse
+	6,  // 33: shoal.v1.BoardService.Top:output_type -> shoal.v1.BoardTopResponse
+	8,  // 34: shoal.v1.BoardService.Standing:output_type -> shoal.v1.BoardStandingResponse
+	10, // 35: shoal.v1.BoardService.Around:output_type -> shoal.v1.BoardAroundResponse
+	12, // 36: shoal.v1.BoardService.Scores:output_type -> shoal.v1.BoardScoresResponse
+	14, // 37: shoal.v1.BoardService.Page:output_type -> shoal.v1.BoardPageResponse
+	16, // 38: shoal.v1.BoardService.Walk:output_type -> shoal.v1.BoardWalkResponse
+	18, // 39: shoal.v1.BoardService.Percentile:output_type -> shoal.v1.BoardPercentileResponse
+	20, // 40: shoal.v1.BoardService.Info:output_type -> shoal.v1.BoardInfoResponse
+	23, // 41: shoal.v1.BoardService.List:output_type -> shoal.v1.BoardListResponse
+	26, // 42: shoal.v1.BoardService.Remove:output_type -> shoal.v1.BoardRemoveResponse
+	28, // 43: shoal.v1.BoardService.Hide:output_type -> shoal.v1.BoardHideResponse
+	30, // 44: shoal.v1.BoardService.Show:output_type -> shoal.v1.BoardShowResponse
+	32, // 45: shoal.v1.BoardService.Hidden:output_type -> shoal.v1.BoardHiddenResponse
+	35, // 46: shoal.v1.BoardService.Ban:output_type -> shoal.v1.BoardBanResponse
+	37, // 47: shoal.v1.BoardService.Unban:output_type -> shoal.v1.BoardUnbanResponse
+	39, // 48: shoal.v1.BoardService.Bans:output_type -> shoal.v1.BoardBansResponse
+	42, // 49: shoal.v1.BoardService.Audit:output_type -> shoal.v1.BoardAuditResponse
+	32, // [32:50] is the sub-list for method output_type
+	14, // [14:32] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_shoal_v1_board_proto_init() }
@@ -876,13 +3120,26 @@ func file_shoal_v1_board_proto_init() {
 	file_shoal_v1_board_proto_msgTypes[4].OneofWrappers = []any{}
 	file_shoal_v1_board_proto_msgTypes[5].OneofWrappers = []any{}
 	file_shoal_v1_board_proto_msgTypes[9].OneofWrappers = []any{}
+	file_shoal_v1_board_proto_msgTypes[13].OneofWrappers = []any{}
+	file_shoal_v1_board_proto_msgTypes[15].OneofWrappers = []any{}
+	file_shoal_v1_board_proto_msgTypes[16].OneofWrappers = []any{}
+	file_shoal_v1_board_proto_msgTypes[21].OneofWrappers = []any{}
+	file_shoal_v1_board_proto_msgTypes[22].OneofWrappers = []any{}
+	file_shoal_v1_board_proto_msgTypes[23].OneofWrappers = []any{}
+	file_shoal_v1_board_proto_msgTypes[31].OneofWrappers = []any{}
+	file_shoal_v1_board_proto_msgTypes[32].OneofWrappers = []any{}
+	file_shoal_v1_board_proto_msgTypes[33].OneofWrappers = []any{}
+	file_shoal_v1_board_proto_msgTypes[38].OneofWrappers = []any{}
+	file_shoal_v1_board_proto_msgTypes[39].OneofWrappers = []any{}
+	file_shoal_v1_board_proto_msgTypes[41].OneofWrappers = []any{}
+	file_shoal_v1_board_proto_msgTypes[42].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_shoal_v1_board_proto_rawDesc), len(file_shoal_v1_board_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

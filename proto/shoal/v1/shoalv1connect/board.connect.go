@@ -34,6 +34,32 @@ const (
 	BoardServiceAroundProcedure = "/shoal.v1.BoardService/Around"
 	// BoardServiceScoresProcedure is the procedure name of the BoardService's Scores RPC.
 	BoardServiceScoresProcedure = "/shoal.v1.BoardService/Scores"
+	// BoardServicePageProcedure is the procedure name of the BoardService's Page RPC.
+	BoardServicePageProcedure = "/shoal.v1.BoardService/Page"
+	// BoardServiceWalkProcedure is the procedure name of the BoardService's Walk RPC.
+	BoardServiceWalkProcedure = "/shoal.v1.BoardService/Walk"
+	// BoardServicePercentileProcedure is the procedure name of the BoardService's Percentile RPC.
+	BoardServicePercentileProcedure = "/shoal.v1.BoardService/Percentile"
+	// BoardServiceInfoProcedure is the procedure name of the BoardService's Info RPC.
+	BoardServiceInfoProcedure = "/shoal.v1.BoardService/Info"
+	// BoardServiceListProcedure is the procedure name of the BoardService's List RPC.
+	BoardServiceListProcedure = "/shoal.v1.BoardService/List"
+	// BoardServiceRemoveProcedure is the procedure name of the BoardService's Remove RPC.
+	BoardServiceRemoveProcedure = "/shoal.v1.BoardService/Remove"
+	// BoardServiceHideProcedure is the procedure name of the BoardService's Hide RPC.
+	BoardServiceHideProcedure = "/shoal.v1.BoardService/Hide"
+	// BoardServiceShowProcedure is the procedure name of the BoardService's Show RPC.
+	BoardServiceShowProcedure = "/shoal.v1.BoardService/Show"
+	// BoardServiceHiddenProcedure is the procedure name of the BoardService's Hidden RPC.
+	BoardServiceHiddenProcedure = "/shoal.v1.BoardService/Hidden"
+	// BoardServiceBanProcedure is the procedure name of the BoardService's Ban RPC.
+	BoardServiceBanProcedure = "/shoal.v1.BoardService/Ban"
+	// BoardServiceUnbanProcedure is the procedure name of the BoardService's Unban RPC.
+	BoardServiceUnbanProcedure = "/shoal.v1.BoardService/Unban"
+	// BoardServiceBansProcedure is the procedure name of the BoardService's Bans RPC.
+	BoardServiceBansProcedure = "/shoal.v1.BoardService/Bans"
+	// BoardServiceAuditProcedure is the procedure name of the BoardService's Audit RPC.
+	BoardServiceAuditProcedure = "/shoal.v1.BoardService/Audit"
 )
 
 var (
@@ -76,6 +102,110 @@ var (
 			IdempotencyLevel: connect.IdempotencyNoSideEffects,
 		}
 	})
+	boardServicePageSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_board_proto.Services().ByName("BoardService").Methods().ByName("Page"),
+			Procedure:        BoardServicePageProcedure,
+			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
+	boardServiceWalkSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_board_proto.Services().ByName("BoardService").Methods().ByName("Walk"),
+			Procedure:        BoardServiceWalkProcedure,
+			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
+	boardServicePercentileSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_board_proto.Services().ByName("BoardService").Methods().ByName("Percentile"),
+			Procedure:        BoardServicePercentileProcedure,
+			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
+	boardServiceInfoSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_board_proto.Services().ByName("BoardService").Methods().ByName("Info"),
+			Procedure:        BoardServiceInfoProcedure,
+			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
+	boardServiceListSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_board_proto.Services().ByName("BoardService").Methods().ByName("List"),
+			Procedure:        BoardServiceListProcedure,
+			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
+	boardServiceRemoveSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_board_proto.Services().ByName("BoardService").Methods().ByName("Remove"),
+			Procedure:        BoardServiceRemoveProcedure,
+			IdempotencyLevel: connect.IdempotencyIdempotent,
+		}
+	})
+	boardServiceHideSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_board_proto.Services().ByName("BoardService").Methods().ByName("Hide"),
+			Procedure:        BoardServiceHideProcedure,
+			IdempotencyLevel: connect.IdempotencyIdempotent,
+		}
+	})
+	boardServiceShowSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_board_proto.Services().ByName("BoardService").Methods().ByName("Show"),
+			Procedure:        BoardServiceShowProcedure,
+			IdempotencyLevel: connect.IdempotencyIdempotent,
+		}
+	})
+	boardServiceHiddenSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_board_proto.Services().ByName("BoardService").Methods().ByName("Hidden"),
+			Procedure:        BoardServiceHiddenProcedure,
+			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
+	boardServiceBanSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_board_proto.Services().ByName("BoardService").Methods().ByName("Ban"),
+			Procedure:        BoardServiceBanProcedure,
+			IdempotencyLevel: connect.IdempotencyIdempotent,
+		}
+	})
+	boardServiceUnbanSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_board_proto.Services().ByName("BoardService").Methods().ByName("Unban"),
+			Procedure:        BoardServiceUnbanProcedure,
+			IdempotencyLevel: connect.IdempotencyIdempotent,
+		}
+	})
+	boardServiceBansSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_board_proto.Services().ByName("BoardService").Methods().ByName("Bans"),
+			Procedure:        BoardServiceBansProcedure,
+			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
+	boardServiceAuditSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_board_proto.Services().ByName("BoardService").Methods().ByName("Audit"),
+			Procedure:        BoardServiceAuditProcedure,
+			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
 )
 
 // BoardServiceClient is a client for the shoal.v1.BoardService service.
@@ -91,6 +221,40 @@ type BoardServiceClient interface {
 	Around(context.Context, *v1.BoardAroundRequest) (*v1.BoardAroundResponse, error)
 	// Scores reads the entries of chosen keys, such as a player's friends.
 	Scores(context.Context, *v1.BoardScoresRequest) (*v1.BoardScoresResponse, error)
+	// Page reads the entries from any place on. Two pages are two states of the board: an entry
+	// that moves between the calls may be on both, or on none. Walk has no such gaps.
+	Page(context.Context, *v1.BoardPageRequest) (*v1.BoardPageResponse, error)
+	// Walk reads a board from its best entry to its last in steps, as it was when the walk
+	// began: nobody is shown twice or left out, whatever is written meanwhile. The board
+	// remembers that state until 15 minutes after the last step; then the answer is
+	// "cursor_too_old".
+	Walk(context.Context, *v1.BoardWalkRequest) (*v1.BoardWalkResponse, error)
+	// Percentile tells which part of the board an entry belongs to.
+	Percentile(context.Context, *v1.BoardPercentileRequest) (*v1.BoardPercentileResponse, error)
+	// Info reads what a board is: its configuration, its order, how many entries it has.
+	Info(context.Context, *v1.BoardInfoRequest) (*v1.BoardInfoResponse, error)
+	// List names the boards: those of the store, and those of the configuration that nobody has
+	// written to yet.
+	List(context.Context, *v1.BoardListRequest) (*v1.BoardListResponse, error)
+	// Remove deletes entries for good, and what waits in this daemon's queue for them. A later
+	// score makes a new entry. It may be repeated.
+	Remove(context.Context, *v1.BoardRemoveRequest) (*v1.BoardRemoveResponse, error)
+	// Hide takes keys out of a board's ranks: their entries are kept and take new scores, but
+	// are on no page and in no count. A key without an entry is hidden when one comes.
+	Hide(context.Context, *v1.BoardHideRequest) (*v1.BoardHideResponse, error)
+	// Show takes Hide back: the entries stand where their scores put them.
+	Show(context.Context, *v1.BoardShowRequest) (*v1.BoardShowResponse, error)
+	// Hidden lists a board's hidden keys.
+	Hidden(context.Context, *v1.BoardHiddenRequest) (*v1.BoardHiddenResponse, error)
+	// Ban hides keys on every board of the fleet, those to come included, and has all nodes
+	// refuse their scores ("banned").
+	Ban(context.Context, *v1.BoardBanRequest) (*v1.BoardBanResponse, error)
+	// Unban takes Ban back.
+	Unban(context.Context, *v1.BoardUnbanRequest) (*v1.BoardUnbanResponse, error)
+	// Bans lists the banned keys.
+	Bans(context.Context, *v1.BoardBansRequest) (*v1.BoardBansResponse, error)
+	// Audit lists what operators have done to boards, newest first.
+	Audit(context.Context, *v1.BoardAuditRequest) (*v1.BoardAuditResponse, error)
 }
 
 // NewBoardServiceClient constructs a client for the shoal.v1.BoardService service. Multiple service
@@ -112,6 +276,40 @@ type BoardServiceHandler interface {
 	Around(context.Context, *v1.BoardAroundRequest) (*v1.BoardAroundResponse, error)
 	// Scores reads the entries of chosen keys, such as a player's friends.
 	Scores(context.Context, *v1.BoardScoresRequest) (*v1.BoardScoresResponse, error)
+	// Page reads the entries from any place on. Two pages are two states of the board: an entry
+	// that moves between the calls may be on both, or on none. Walk has no such gaps.
+	Page(context.Context, *v1.BoardPageRequest) (*v1.BoardPageResponse, error)
+	// Walk reads a board from its best entry to its last in steps, as it was when the walk
+	// began: nobody is shown twice or left out, whatever is written meanwhile. The board
+	// remembers that state until 15 minutes after the last step; then the answer is
+	// "cursor_too_old".
+	Walk(context.Context, *v1.BoardWalkRequest) (*v1.BoardWalkResponse, error)
+	// Percentile tells which part of the board an entry belongs to.
+	Percentile(context.Context, *v1.BoardPercentileRequest) (*v1.BoardPercentileResponse, error)
+	// Info reads what a board is: its configuration, its order, how many entries it has.
+	Info(context.Context, *v1.BoardInfoRequest) (*v1.BoardInfoResponse, error)
+	// List names the boards: those of the store, and those of the configuration that nobody has
+	// written to yet.
+	List(context.Context, *v1.BoardListRequest) (*v1.BoardListResponse, error)
+	// Remove deletes entries for good, and what waits in this daemon's queue for them. A later
+	// score makes a new entry. It may be repeated.
+	Remove(context.Context, *v1.BoardRemoveRequest) (*v1.BoardRemoveResponse, error)
+	// Hide takes keys out of a board's ranks: their entries are kept and take new scores, but
+	// are on no page and in no count. A key without an entry is hidden when one comes.
+	Hide(context.Context, *v1.BoardHideRequest) (*v1.BoardHideResponse, error)
+	// Show takes Hide back: the entries stand where their scores put them.
+	Show(context.Context, *v1.BoardShowRequest) (*v1.BoardShowResponse, error)
+	// Hidden lists a board's hidden keys.
+	Hidden(context.Context, *v1.BoardHiddenRequest) (*v1.BoardHiddenResponse, error)
+	// Ban hides keys on every board of the fleet, those to come included, and has all nodes
+	// refuse their scores ("banned").
+	Ban(context.Context, *v1.BoardBanRequest) (*v1.BoardBanResponse, error)
+	// Unban takes Ban back.
+	Unban(context.Context, *v1.BoardUnbanRequest) (*v1.BoardUnbanResponse, error)
+	// Bans lists the banned keys.
+	Bans(context.Context, *v1.BoardBansRequest) (*v1.BoardBansResponse, error)
+	// Audit lists what operators have done to boards, newest first.
+	Audit(context.Context, *v1.BoardAuditRequest) (*v1.BoardAuditResponse, error)
 }
 
 // RegisterBoardServiceHandler registers svc as the shoal.v1.BoardService implementation on server.
@@ -123,6 +321,19 @@ func RegisterBoardServiceHandler(server *connect.Server, svc BoardServiceHandler
 		connect.Method{Spec: boardServiceStandingSpec(), Handler: adapter.standing},
 		connect.Method{Spec: boardServiceAroundSpec(), Handler: adapter.around},
 		connect.Method{Spec: boardServiceScoresSpec(), Handler: adapter.scores},
+		connect.Method{Spec: boardServicePageSpec(), Handler: adapter.page},
+		connect.Method{Spec: boardServiceWalkSpec(), Handler: adapter.walk},
+		connect.Method{Spec: boardServicePercentileSpec(), Handler: adapter.percentile},
+		connect.Method{Spec: boardServiceInfoSpec(), Handler: adapter.info},
+		connect.Method{Spec: boardServiceListSpec(), Handler: adapter.list},
+		connect.Method{Spec: boardServiceRemoveSpec(), Handler: adapter.remove},
+		connect.Method{Spec: boardServiceHideSpec(), Handler: adapter.hide},
+		connect.Method{Spec: boardServiceShowSpec(), Handler: adapter.show},
+		connect.Method{Spec: boardServiceHiddenSpec(), Handler: adapter.hidden},
+		connect.Method{Spec: boardServiceBanSpec(), Handler: adapter.ban},
+		connect.Method{Spec: boardServiceUnbanSpec(), Handler: adapter.unban},
+		connect.Method{Spec: boardServiceBansSpec(), Handler: adapter.bans},
+		connect.Method{Spec: boardServiceAuditSpec(), Handler: adapter.audit},
 	)
 }
 
@@ -147,6 +358,58 @@ func (UnimplementedBoardServiceHandler) Around(context.Context, *v1.BoardAroundR
 
 func (UnimplementedBoardServiceHandler) Scores(context.Context, *v1.BoardScoresRequest) (*v1.BoardScoresResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.BoardService.Scores is not implemented")
+}
+
+func (UnimplementedBoardServiceHandler) Page(context.Context, *v1.BoardPageRequest) (*v1.BoardPageResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.BoardService.Page is not implemented")
+}
+
+func (UnimplementedBoardServiceHandler) Walk(context.Context, *v1.BoardWalkRequest) (*v1.BoardWalkResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.BoardService.Walk is not implemented")
+}
+
+func (UnimplementedBoardServiceHandler) Percentile(context.Context, *v1.BoardPercentileRequest) (*v1.BoardPercentileResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.BoardService.Percentile is not implemented")
+}
+
+func (UnimplementedBoardServiceHandler) Info(context.Context, *v1.BoardInfoRequest) (*v1.BoardInfoResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.BoardService.Info is not implemented")
+}
+
+func (UnimplementedBoardServiceHandler) List(context.Context, *v1.BoardListRequest) (*v1.BoardListResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.BoardService.List is not implemented")
+}
+
+func (UnimplementedBoardServiceHandler) Remove(context.Context, *v1.BoardRemoveRequest) (*v1.BoardRemoveResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.BoardService.Remove is not implemented")
+}
+
+func (UnimplementedBoardServiceHandler) Hide(context.Context, *v1.BoardHideRequest) (*v1.BoardHideResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.BoardService.Hide is not implemented")
+}
+
+func (UnimplementedBoardServiceHandler) Show(context.Context, *v1.BoardShowRequest) (*v1.BoardShowResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.BoardService.Show is not implemented")
+}
+
+func (UnimplementedBoardServiceHandler) Hidden(context.Context, *v1.BoardHiddenRequest) (*v1.BoardHiddenResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.BoardService.Hidden is not implemented")
+}
+
+func (UnimplementedBoardServiceHandler) Ban(context.Context, *v1.BoardBanRequest) (*v1.BoardBanResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.BoardService.Ban is not implemented")
+}
+
+func (UnimplementedBoardServiceHandler) Unban(context.Context, *v1.BoardUnbanRequest) (*v1.BoardUnbanResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.BoardService.Unban is not implemented")
+}
+
+func (UnimplementedBoardServiceHandler) Bans(context.Context, *v1.BoardBansRequest) (*v1.BoardBansResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.BoardService.Bans is not implemented")
+}
+
+func (UnimplementedBoardServiceHandler) Audit(context.Context, *v1.BoardAuditRequest) (*v1.BoardAuditResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.BoardService.Audit is not implemented")
 }
 
 type boardServiceClient struct {
@@ -188,6 +451,110 @@ func (c *boardServiceClient) Around(ctx context.Context, req *v1.BoardAroundRequ
 func (c *boardServiceClient) Scores(ctx context.Context, req *v1.BoardScoresRequest) (*v1.BoardScoresResponse, error) {
 	var res v1.BoardScoresResponse
 	if err := c.client.CallUnary(ctx, boardServiceScoresSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *boardServiceClient) Page(ctx context.Context, req *v1.BoardPageRequest) (*v1.BoardPageResponse, error) {
+	var res v1.BoardPageResponse
+	if err := c.client.CallUnary(ctx, boardServicePageSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *boardServiceClient) Walk(ctx context.Context, req *v1.BoardWalkRequest) (*v1.BoardWalkResponse, error) {
+	var res v1.BoardWalkResponse
+	if err := c.client.CallUnary(ctx, boardServiceWalkSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *boardServiceClient) Percentile(ctx context.Context, req *v1.BoardPercentileRequest) (*v1.BoardPercentileResponse, error) {
+	var res v1.BoardPercentileResponse
+	if err := c.client.CallUnary(ctx, boardServicePercentileSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *boardServiceClient) Info(ctx context.Context, req *v1.BoardInfoRequest) (*v1.BoardInfoResponse, error) {
+	var res v1.BoardInfoResponse
+	if err := c.client.CallUnary(ctx, boardServiceInfoSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *boardServiceClient) List(ctx context.Context, req *v1.BoardListRequest) (*v1.BoardListResponse, error) {
+	var res v1.BoardListResponse
+	if err := c.client.CallUnary(ctx, boardServiceListSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *boardServiceClient) Remove(ctx context.Context, req *v1.BoardRemoveRequest) (*v1.BoardRemoveResponse, error) {
+	var res v1.BoardRemoveResponse
+	if err := c.client.CallUnary(ctx, boardServiceRemoveSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *boardServiceClient) Hide(ctx context.Context, req *v1.BoardHideRequest) (*v1.BoardHideResponse, error) {
+	var res v1.BoardHideResponse
+	if err := c.client.CallUnary(ctx, boardServiceHideSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *boardServiceClient) Show(ctx context.Context, req *v1.BoardShowRequest) (*v1.BoardShowResponse, error) {
+	var res v1.BoardShowResponse
+	if err := c.client.CallUnary(ctx, boardServiceShowSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *boardServiceClient) Hidden(ctx context.Context, req *v1.BoardHiddenRequest) (*v1.BoardHiddenResponse, error) {
+	var res v1.BoardHiddenResponse
+	if err := c.client.CallUnary(ctx, boardServiceHiddenSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *boardServiceClient) Ban(ctx context.Context, req *v1.BoardBanRequest) (*v1.BoardBanResponse, error) {
+	var res v1.BoardBanResponse
+	if err := c.client.CallUnary(ctx, boardServiceBanSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *boardServiceClient) Unban(ctx context.Context, req *v1.BoardUnbanRequest) (*v1.BoardUnbanResponse, error) {
+	var res v1.BoardUnbanResponse
+	if err := c.client.CallUnary(ctx, boardServiceUnbanSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *boardServiceClient) Bans(ctx context.Context, req *v1.BoardBansRequest) (*v1.BoardBansResponse, error) {
+	var res v1.BoardBansResponse
+	if err := c.client.CallUnary(ctx, boardServiceBansSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *boardServiceClient) Audit(ctx context.Context, req *v1.BoardAuditRequest) (*v1.BoardAuditResponse, error) {
+	var res v1.BoardAuditResponse
+	if err := c.client.CallUnary(ctx, boardServiceAuditSpec(), req, &res); err != nil {
 		return nil, err
 	}
 	return &res, nil
@@ -249,6 +616,162 @@ func (h boardServiceHandler) scores(ctx context.Context, _ connect.Spec, stream 
 		return err
 	}
 	res, err := h.svc.Scores(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h boardServiceHandler) page(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.BoardPageRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Page(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h boardServiceHandler) walk(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.BoardWalkRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Walk(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h boardServiceHandler) percentile(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.BoardPercentileRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Percentile(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h boardServiceHandler) info(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.BoardInfoRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Info(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h boardServiceHandler) list(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.BoardListRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.List(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h boardServiceHandler) remove(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.BoardRemoveRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Remove(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h boardServiceHandler) hide(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.BoardHideRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Hide(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h boardServiceHandler) show(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.BoardShowRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Show(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h boardServiceHandler) hidden(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.BoardHiddenRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Hidden(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h boardServiceHandler) ban(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.BoardBanRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Ban(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h boardServiceHandler) unban(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.BoardUnbanRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Unban(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h boardServiceHandler) bans(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.BoardBansRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Bans(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h boardServiceHandler) audit(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.BoardAuditRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Audit(ctx, &req)
 	if err != nil {
 		return err
 	}

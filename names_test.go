@@ -1,0 +1,87 @@
+package shoal_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shoalworks/shoal"
+	"github.com/shoalworks/shoal/board"
+	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/profile"
+	"github.com/shoalworks/shoal/store/faultstore"
+)
+
+func TestNamesComeFromProfiles(t *testing.T) {
+	inWaters(t, func(t *testing.T, w *waters) {
+		named := func(o *shoal.Options) { o.Names = &shoal.Names{Display: "/who/name", User: "/handle"} }
+		a := w.launch("a", named)
+		for key, data := range map[string]map[string]any{
+			"ann": {"who": map[string]any{"name": "Ann of the Reef"}, "handle": "@ann"},
+			"bob": {"handle": "@bob"},
+			"cid": {"who": map[string]any{"name": 7}},
+			"dot": {"who": map[string]any{"name": strings.Repeat("é", 100)}},
+		} {
+			s := a.load(key)
+			for member, v := range data {
+				_, err := s.Transact(profile.Source{}, doc.Set("/"+member, doc.Must(v)))
+				must(t, err)
+			}
+			must(t, s.Release(t.Context()))
+		}
+		b := w.launch("b", named)
+		reads := 0
+		b.faults.SetRule(func(c faultstore.Call) faultstore.Fault {
+			if c.Op == "get" && strings.HasPrefix(c.Keys[0], "profile/") {
+				reads++
+			}
+			return faultstore.Fault{}
+		})
+		names, err := b.Boards().Names(t.Context(), "ann", "bob", "cid", "dot", "nobody")
+		must(t, err)
+		want := map[string]board.Name{
+			"ann": {Display: "Ann of the Reef", User: "@ann"}, "bob": {User: "@bob"}, "dot": {Display: strings.Repeat("é", 64)},
+		}
+		if fmt.Sprint(names) != fmt.Sprint(want) || reads != 1 {
+			t.Errorf("%v in %d reads, want %v in one", names, reads, want)
+		}
+
+		s := b.load("eve") // here: from memory, saved or not
+		_, err = s.Transact(profile.Source{}, doc.Set("/handle", doc.Must("@eve")))
+		must(t, err)
+		reads = 0
+		if names, err := b.Boards().Names(t.Context(), "eve"); err != nil || names["eve"].User != "@eve" || reads != 0 {
+			t.Errorf("%v, %v, %d reads", names, err, reads)
+		}
+
+		b.faults.Outage(faultstore.Durable, true)
+		if names, err := b.Boards().Names(t.Context(), "ann", "zoe"); err != nil || len(names) != 1 {
+			t.Errorf("without a store: %v, %v", names, err)
+		}
+		b.faults.Outage(faultstore.Durable, false)
+		time.Sleep(time.Minute)
+		must(t, s.Release(t.Context()))
+	})
+}
+
+func TestNamesAreChecked(t *testing.T) {
+	st, err := shoal.Open(t.Context(), "memory:")
+	must(t, err)
+	nobody := func(context.Context, []string) (map[string]board.Name, error) { return nil, nil } //nolint:nilnil // never called
+	for want, o := range map[string]*shoal.Options{
+		`Names.Set: the name of one of the Sets expected, got "x"`: {Names: &shoal.Names{Set: "x", User: "/u"}},
+		`Names.Set: the name of one of the Sets expected, got ""`:  {Names: &shoal.Names{User: "/u"}, Ranked: "-"},
+		"Names.Display: the JSON Pointer":                          {Names: &shoal.Names{}},
+		"Names.User: ":                                             {Names: &shoal.Names{User: "u"}},
+		"Flush.Names.Resolve":                                      {Names: &shoal.Names{User: "/u"}, Flush: &board.Options{Names: &board.NameOptions{Resolve: nobody}}},
+	} {
+		o.Sets = map[string]*profile.Options{"players": nil}
+		_, err := shoal.Start(t.Context(), st, o)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	must(t, st.Close(t.Context()))
+}
