@@ -17,11 +17,15 @@ type board struct {
 	queue  queue
 	cache  cache
 	mirror mirror
+	guard  guard // against banned keys
 
 	sealed atomic.Bool   // the store said so; submits are refused
 	warned atomic.Bool   // a refused fraction has been logged
 	wrote  atomic.Uint64 // writes of this service that may have changed the board
 	counts counts
+
+	keyed    bool         // one key a call: the store is a Backend
+	promised atomic.Int64 // entries for which a SubmitDurable waits
 
 	mu struct {
 		sync.Mutex
@@ -113,16 +117,16 @@ func (b *board) oldestHeld() (oldest time.Duration, ok bool) {
 	return oldest, ok
 }
 
-// begin takes out what the next window writes: all batches that are held, else up to n
-// values of the queue. It is nil when there is nothing.
+// begin takes out what the next window writes: up to n values that are held, and a batch that
+// may still land whatever its size, else up to n values of the queue. It is nil when there is
+// nothing.
 func (b *board) begin(n int) *flight {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.mu.paused > 0 {
 		return nil
 	}
-	f := &flight{batches: b.mu.held, done: make(chan struct{})}
-	b.mu.held = nil
+	f := &flight{batches: b.takeHeldLocked(n), done: make(chan struct{})}
 	if len(f.batches) == 0 {
 		values := b.queue.detach(n)
 		if len(values) == 0 {
@@ -132,6 +136,37 @@ func (b *board) begin(n int) *flight {
 	}
 	b.mu.flight = f
 	return f
+}
+
+// takeHeldLocked takes out the first batches that are held, up to n values. One that was not
+// applied may be cut; one that may have been is sent again as it was.
+func (b *board) takeHeldLocked(n int) (out []batch) {
+	for len(b.mu.held) > 0 && (n > 0 || b.mu.held[0].unknown) {
+		c := b.mu.held[0]
+		if !c.unknown && len(c.values) > n {
+			b.mu.held[0] = batch{values: c.values[n:]}
+			return append(out, batch{values: c.values[:n:n]})
+		}
+		out, b.mu.held = append(out, c), b.mu.held[1:]
+		n -= len(c.values)
+	}
+	return out
+}
+
+// beginOne takes out one value that waited when the window was opened. It is nil when there is
+// none.
+func (b *board) beginOne() *flight {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.mu.paused > 0 {
+		return nil
+	}
+	v, ok := b.queue.draw()
+	if !ok {
+		return nil
+	}
+	b.mu.flight = &flight{batches: []batch{{values: []pending{v}}}, done: make(chan struct{})}
+	return b.mu.flight
 }
 
 // next is the batch to be sent now. It stays part of the flight until it is settled. Sums
@@ -173,6 +208,8 @@ func (b *board) putBackLocked(back ...batch) {
 	for _, c := range back {
 		switch {
 		case len(c.values) == 0:
+		case b.keyed:
+			b.queue.returns(c.values)
 		case b.cfg.Rule != store.Sum:
 			b.queue.giveBack(c.values)
 		case c.unknown:
@@ -194,7 +231,10 @@ func (b *board) outcome(ok bool, now time.Time, every time.Duration) (before, fa
 		return before, 0
 	}
 	b.mu.failures++
-	b.mu.retryAt = now.Add(retryDelay(every, b.mu.failures))
+	b.mu.retryAt = now.Add(every)
+	if !b.keyed {
+		b.mu.retryAt = now.Add(retryDelay(every, b.mu.failures))
+	}
 	return before, b.mu.failures
 }
 
@@ -266,6 +306,9 @@ func (b *board) release(taken []batch, removed bool) {
 	b.mu.claimed -= size(taken)
 	if removed {
 		b.counts.removed.Add(uint64(size(taken)))
+		for _, c := range taken {
+			settleAll(c.values, ErrRemoved)
+		}
 		return
 	}
 	b.putBackLocked(taken...)

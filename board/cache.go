@@ -149,6 +149,9 @@ func (s *Service) sharedTop(ctx context.Context, b *board) (*cachedPage, error) 
 		go s.readTop(callCtx, b, r, done)
 	}
 	c.mu.Unlock()
+	if p := c.current.Load(); p != nil && s.readsWait() {
+		return p, nil
+	}
 	select {
 	case <-r.done:
 		return r.page, r.err

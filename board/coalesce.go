@@ -12,11 +12,13 @@ import (
 type value struct {
 	score int64
 	stamp store.Stamp // store.Last only
+	meta  string      // bytes; empty is none
 }
 
 // coalesce is what waits after next has come to what waits already. It is false when a sum
 // leaves the range of int64; then nothing changes. It does not depend on which came first,
-// but for equal stamps, where the one that waits stays.
+// but for equal scores or stamps, where the one that waits stays. The metadata is that of the
+// value that wins, of a sum that of the last that adds something, as the store would have it.
 func coalesce(rule store.Rule, order store.Order, waits, next value) (value, bool) {
 	switch rule {
 	case store.Best:
@@ -34,7 +36,10 @@ func coalesce(rule store.Rule, order store.Order, waits, next value) (value, boo
 		if !fits {
 			return waits, false
 		}
-		return value{score: sum}, true
+		if next.score == 0 {
+			next.meta = waits.meta
+		}
+		return value{score: sum, meta: next.meta}, true
 	}
 	return waits, false
 }

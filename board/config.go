@@ -23,6 +23,11 @@ type Options struct {
 	// and WritesPerFlush. It is called from the writing goroutine and must be quick.
 	// Default nil: no further cap.
 	Budget func() int
+	// Backend is another store for all boards of the service, instead of the node's. Then
+	// windows write one key a call, and what a Backend cannot answer is store.ErrUnsupported:
+	// see [Backend]. Defaults fit a store with narrow limits: FlushEvery 15 s, WritesPerFlush
+	// 30, CacheFor 60 s. Default nil: the node's store.
+	Backend Backend
 	// MaxWriteAttempts is after how many failed windows in a row a value is dropped and
 	// reported. While the node closes nothing is dropped. Negative: never. Default 10.
 	MaxWriteAttempts int
@@ -80,6 +85,7 @@ func (o *Options) withDefaults() (Options, error) {
 	if o != nil {
 		e = *o
 	}
+	e.backendDefaults()
 	defaultTo(&e.FlushEvery, time.Second)
 	defaultTo(&e.WritesPerFlush, 10_000)
 	defaultTo(&e.MaxWriteAttempts, 10)
@@ -95,6 +101,7 @@ func (o *Options) withDefaults() (Options, error) {
 		checkOption("MaxQueued", e.MaxQueued, 1, 1<<31-1),
 		checkOption("MaxEntries", e.MaxEntries, 1, store.MaxPage),
 		checkOption("ReadsAtOnce", e.ReadsAtOnce, 1, 1<<20),
+		checkBackend(e.Backend),
 	)
 }
 

@@ -18,10 +18,16 @@ func (s *Service) Merge(ctx context.Context, board string, batch store.Batch) ([
 	if err := s.direct(board); err != nil {
 		return nil, err
 	}
-	changes, err := s.host.boards.Merge(ctx, board, batch)
 	b := s.boards.Load().byName[board]
+	if err := s.screen(ctx, b, board, batch.Entries); err != nil {
+		return nil, directError("merge", board, err)
+	}
+	changes, err := s.host.boards.Merge(ctx, board, batch)
 	if b == nil {
 		return changes, directError("merge", board, err)
+	}
+	if errors.Is(err, store.ErrNoBoard) {
+		b.guard.reset()
 	}
 	if errors.Is(err, store.ErrSealed) {
 		b.sealed.Store(true)
@@ -35,6 +41,22 @@ func (s *Service) Merge(ctx context.Context, board string, batch store.Batch) ([
 	return changes, directError("merge", board, err)
 }
 
+// screen checks a batch that comes past the queue: each score against the limits of a board
+// that is defined, and the banned keys, which are hidden on the board first.
+func (s *Service) screen(ctx context.Context, b *board, name string, entries []store.Submission) error {
+	g := new(guard)
+	if b != nil {
+		g = &b.guard
+		for _, e := range entries {
+			if err := b.withinLimits(e.Score); err != nil {
+				b.counts.refused.Add(1)
+				return err
+			}
+		}
+	}
+	return s.watch(ctx, name, g, entries)
+}
+
 // Create makes the board in the store, or does nothing when it exists, and answers it as it
 // is. Cached pages of it are dropped.
 func (s *Service) Create(ctx context.Context, board string, spec store.BoardSpec) (store.BoardInfo, error) {
@@ -44,6 +66,7 @@ func (s *Service) Create(ctx context.Context, board string, spec store.BoardSpec
 	info, err := s.host.boards.Create(ctx, board, spec)
 	if b := s.boards.Load().byName[board]; b != nil && b.mayHaveWritten(err) {
 		b.cache.drop()
+		b.guard.reset()
 		if err == nil {
 			b.sealed.Store(info.Sealed)
 		}
@@ -159,6 +182,7 @@ func (s *Service) Drop(ctx context.Context, board string) error {
 	if removed {
 		b.cache.drop()
 		b.check(false)
+		b.guard.reset()
 		b.sealed.Store(b.sealed.Load() && err != nil)
 	}
 	b.release(taken, removed)

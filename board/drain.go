@@ -113,6 +113,7 @@ func (s *Service) beginDrain() {
 		s.drain.cancel() // before the writing goroutine can begin a window
 	}
 	close(s.drain.begun)
+	s.endModeration()
 	for _, b := range boards {
 		b.cache.stop()
 	}
@@ -144,7 +145,7 @@ func (s *Service) writeAll(ctx context.Context) error {
 		t := s.window(ctx, true)
 		s.drain.failed.Add(int64(t.failed))
 		switch {
-		case t.tried == 0 && ctx.Err() == nil && !s.removing():
+		case t.tried == 0 && ctx.Err() == nil && !s.removing() && !t.short:
 			return ErrNoProgress
 		case t.failed > 0 && t.failed == t.tried && errors.Is(errors.Join(t.errs...), store.ErrClosed):
 			return fmt.Errorf("%w: %w", ErrNoProgress, store.ErrClosed)

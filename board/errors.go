@@ -14,7 +14,9 @@ var (
 	// ErrName is a key or board name that is empty, too long or has characters that none may
 	// have.
 	ErrName = errors.New("board: not a name")
-	// ErrFull is a new key while the board's queue is full.
+	// ErrBanned is a score for a key that is banned.
+	ErrBanned = errors.New("board: banned")
+	// ErrFull is a new key while the board's queue is full, or a ban or a hide beyond their limits.
 	ErrFull = errors.New("board: queue full")
 	// ErrLimit is a score outside the board's Min and Max.
 	ErrLimit = errors.New("board: outside the board's limits")
@@ -43,6 +45,9 @@ var (
 	ErrOrder = errors.New("board: stored with the other order")
 	// ErrAttempts is the reason of a [Refusal] after MaxWriteAttempts failed windows.
 	ErrAttempts = errors.New("board: given up after too many failed writes")
+	// ErrRemoved is the answer of SubmitDurable for a score that Remove or Drop took out of the
+	// queue.
+	ErrRemoved = errors.New("board: removed before it was written")
 	// ErrDeadline is the error of a [Report] when the drain's deadline came first.
 	ErrDeadline = errors.New("board: close: deadline exceeded")
 	// ErrNoProgress is the error of a [Report] when a window could not try a single write.
@@ -55,14 +60,14 @@ var (
 // RefusedError tells what was refused and why. Nothing was queued, read or written.
 type RefusedError struct {
 	Board   string
-	Field   string // "board", "key", "score", "stamp", "rule", "count", "offset", "keys", "mode", "cursor", "service", or a field of Config
+	Field   string // "board", "key", "score", "meta", "stamp", "rule", "count", "offset", "keys", "mode", "cursor", "service", "actor", "reason", or a field of Config
 	Problem string // what was expected, what was found
-	Reason  error  // a sentinel of this package, or store.ErrSealed
+	Reason  error  // a sentinel of this package, store.ErrSealed, store.ErrTooLarge or store.ErrUnsupported
 }
 
-// Error names the board, the field and the problem.
+// Error names the board, if the call was about one, the field and the problem.
 func (e *RefusedError) Error() string {
-	if e.Board == "" { // a call that is about no board
+	if e.Board == "" {
 		return fmt.Sprintf("board: %s: %s", e.Field, e.Problem)
 	}
 	return fmt.Sprintf("board: %s: %s: %s", clip(e.Board), e.Field, e.Problem)

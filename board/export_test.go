@@ -20,6 +20,7 @@ var (
 	BudgetOf      = budgetOf
 	Affects       = affects
 	Ranked        = ranked
+	StandingsOf   = standingsOf
 	FormatCursor  = formatCursor
 	ParseCursor   = parseCursor
 )
@@ -32,18 +33,22 @@ const (
 	MostSplits   = mostSplits
 	MostKeys     = mostKeys
 	MostCursor   = mostCursor
+	MarkedFor    = markedFor
+	LookEvery    = lookEvery
+	TrimEvery    = trimEvery
 )
 
 // Value is what waits for a key.
 type Value struct {
 	Score int64
 	Stamp store.Stamp
+	Meta  string
 }
 
 // Coalesce is the rule of what waits.
 func Coalesce(rule store.Rule, order store.Order, waits, next Value) (Value, bool) {
-	v, fits := coalesce(rule, order, value{waits.Score, waits.Stamp}, value{next.Score, next.Stamp})
-	return Value{v.score, v.stamp}, fits
+	v, fits := coalesce(rule, order, value{waits.Score, waits.Stamp, waits.Meta}, value{next.Score, next.Stamp, next.Meta})
+	return Value{v.score, v.stamp, v.meta}, fits
 }
 
 // Fate names what an answer to a batch of n values means.
@@ -68,6 +73,9 @@ func Fate(n int, unknown bool, err error, sent bool, splits int) string {
 type Host struct {
 	ID      string
 	Boards  store.Boards
+	Records store.Records // nil: no moderation
+	Bus     store.Bus
+	Random  func() uint64 // default: 1, 2, 3, …
 	Clock   clock.Clock
 	Now     func() time.Time
 	Logger  *slog.Logger
@@ -77,12 +85,22 @@ type Host struct {
 // NewOn makes a service without a node.
 func NewOn(h Host, o *Options) (*Service, error) {
 	next := uint64(0)
+	random := h.Random
+	if random == nil {
+		random = func() uint64 { next++; return next }
+	}
 	return newService(host{
-		id: h.ID, source: h.ID + "/boards", boards: h.Boards, clock: clock.Or(h.Clock),
+		id: h.ID, source: h.ID + "/boards", boards: h.Boards, records: h.Records, bus: h.Bus, clock: clock.Or(h.Clock),
 		now: h.Now, logger: h.Logger, closing: h.Closing,
-		random: func() uint64 { next++; return next },
+		random: random,
 	}, o)
 }
+
+// KeepAudit has the service keep so many entries of the audit log.
+func (s *Service) KeepAudit(n int) { s.moderation.keepAudit = n }
+
+// MostBans has the service allow so many bans.
+func (s *Service) MostBans(n int) { s.moderation.maxBans = n }
 
 // Queue is a queue by itself.
 type Queue struct{ q queue }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -15,7 +16,8 @@ const hurryEvery = 50 * time.Millisecond
 
 // tally is what a window did.
 type tally struct {
-	tried, failed int // values
+	tried, failed int  // values
+	short         bool // the request budget had nothing to give
 	errs          []error
 }
 
@@ -28,7 +30,11 @@ func (s *Service) run(ctx context.Context) {
 	for {
 		select {
 		case <-s.kicks:
-			due = sooner(due, s.after(s.host.clock.Now()))
+			if s.hasty.Swap(false) {
+				due, _ = s.step(ctx, false)
+			} else {
+				due = sooner(due, s.after(s.host.clock.Now()))
+			}
 		case <-a.at(due):
 			due, _ = s.step(ctx, false)
 		case reply := <-s.flushes:
@@ -55,8 +61,11 @@ func (s *Service) step(ctx context.Context, urgent bool) (next time.Time, err er
 	now := s.host.clock.Now()
 	s.readClocks()
 	next = s.rearm(now)
-	if t.failed > 0 && s.drain.hurried.Load() && !next.IsZero() {
+	switch {
+	case t.failed > 0 && s.drain.hurried.Load() && !next.IsZero():
 		next = now.Add(drainPause)
+	case t.tried > 0 && s.opts.FlushEvery > 0 && s.awaited():
+		next = now
 	}
 	return next, errors.Join(t.errs...)
 }
@@ -138,14 +147,26 @@ func (s *Service) FlushNow(ctx context.Context) error {
 
 // window writes once what waits, within the budget.
 func (s *Service) window(ctx context.Context, urgent bool) (t tally) {
-	boards, waiting := s.turns(urgent)
-	quotas, last := deal(waiting, budgetOf(s.opts.WritesPerFlush, s.opts.Budget))
-	for i, b := range boards {
-		if quotas[i] > 0 && ctx.Err() == nil {
-			s.write(ctx, b, quotas[i], &t)
-		}
+	s.lookIfOld()
+	s.purge(ctx)
+	if s.backend != nil {
+		return s.keyWindow(ctx, urgent)
 	}
-	if last >= 0 {
+	boards, waiting := s.turns(urgent)
+	quotas, last := deal(waiting, s.allowance(&t))
+	for i, b := range boards {
+		if quotas[i] == 0 || ctx.Err() != nil {
+			continue
+		}
+		n := s.afford(b, quotas[i])
+		if n == 0 {
+			t.short = true
+			return t // s.last is the board before, so that the next window begins with this one
+		}
+		s.write(ctx, b, n, &t)
+		s.last = b.name
+	}
+	if last >= 0 && ctx.Err() == nil {
 		s.last = boards[last].name
 	}
 	return t
@@ -167,13 +188,15 @@ func (s *Service) turns(urgent bool) (boards []*board, waiting []int) {
 
 // write takes up to n values out of a board and writes them.
 func (s *Service) write(ctx context.Context, b *board, n int, t *tally) {
-	f := b.begin(n)
-	if f == nil {
-		return
+	if f := b.begin(n); f != nil {
+		s.outcome(ctx, b, s.fly(ctx, b, f, t), t)
 	}
+}
+
+// fly sends what was taken out of a board, and answers the last failure.
+func (s *Service) fly(ctx context.Context, b *board, f *flight, t *tally) (failure error) {
 	defer b.land(f)
 	splits := mostSplits
-	var failure error
 	for ctx.Err() == nil {
 		c, ok := b.next(f, s.nextBatch)
 		if !ok {
@@ -198,33 +221,36 @@ func (s *Service) write(ctx context.Context, b *board, n int, t *tally) {
 			c.unknown = fate == unsure
 			s.settleFailed(ctx, b, f, c, a.err)
 			if c.unknown || !malformed(a.err) {
-				s.outcome(ctx, b, failure, t)
-				return
+				return failure
 			}
 		}
 	}
-	s.outcome(ctx, b, failure, t)
+	return failure
 }
 
 func (s *Service) settleWritten(ctx context.Context, b *board, f *flight, c batch, changes []store.Change) {
 	b.wrote.Add(1)
-	over := overflowed(c, changes)
-	b.counts.written.Add(uint64(len(c.values) - len(over)))
+	stored, over := overflowed(c, changes)
+	b.counts.written.Add(uint64(len(stored)))
 	b.settle(f, batch{})
+	settleAll(stored, nil)
 	if len(over) > 0 {
-		s.report(ctx, b, batch{values: over}, ErrOverflow)
+		s.report(ctx, b, batch{values: over, unknown: c.unknown}, ErrOverflow)
 	}
 }
 
 // settleFailed puts a batch back, but for values that have failed too often. Nothing is
-// given up while the node or the service closes.
+// given up while the node or the service closes, or for want of request budget.
 func (s *Service) settleFailed(ctx context.Context, b *board, f *flight, c batch, err error) {
 	b.counts.failed.Add(uint64(len(c.values)))
 	most := s.opts.MaxWriteAttempts
 	if s.drain.hurried.Load() || s.drain.hasBegun() {
 		most = -1
 	}
-	stay, gone := age(c.values, most)
+	stay, gone := c.values, []pending(nil)
+	if !errors.Is(err, node.ErrBudget) {
+		stay, gone = age(c.values, most, c.unknown)
+	}
 	b.settle(f, batch{n: c.n, values: stay, unknown: c.unknown})
 	if len(gone) > 0 {
 		s.report(ctx, b, batch{values: gone, unknown: c.unknown}, fmt.Errorf("%w: %w", ErrAttempts, err))
@@ -239,9 +265,16 @@ func (s *Service) report(ctx context.Context, b *board, c batch, reason error) {
 		b.counts.refused.Add(uint64(len(c.values)))
 	}
 	s.host.logger.WarnContext(ctx, "scores will never be written", "board", b.name, "scores", len(c.values), "unknown", c.unknown, "reason", reason)
-	r := Refusal{Board: b.name, Values: c.submissions(), Err: reason, Unknown: c.unknown}
+	r := Refusal{Board: b.name, Values: c.submissions(), Err: reason, Unknown: c.unknown || doubtful(c.values)}
 	for _, l := range s.onRefused.all() {
 		l.fn(r)
+	}
+	for _, v := range c.values {
+		if c.unknown || v.doubt {
+			v.awaits.settle(fmt.Errorf("%w: %w", reason, store.ErrUnknown))
+		} else {
+			v.awaits.settle(reason)
+		}
 	}
 }
 
@@ -264,7 +297,7 @@ func (s *Service) outcome(ctx context.Context, b *board, failure error, t *tally
 // a board that is missing later has lost its memory and is created anew.
 func (s *Service) send(ctx context.Context, b *board, c batch) answer {
 	if !b.checked() {
-		if err := s.create(ctx, b); err != nil {
+		if err := s.prepare(ctx, b, c); err != nil {
 			return answer{err: err}
 		}
 	}
@@ -273,10 +306,21 @@ func (s *Service) send(ctx context.Context, b *board, c batch) answer {
 		return a
 	}
 	b.check(false)
-	if err := s.create(ctx, b); err != nil {
+	b.guard.reset()
+	if err := s.prepare(ctx, b, c); err != nil {
 		return answer{err: err}
 	}
 	return s.merge(ctx, b, c)
+}
+
+// prepare makes the board ready for its first write.
+func (s *Service) prepare(ctx context.Context, b *board, c batch) error {
+	if err := s.create(ctx, b); err != nil {
+		return err
+	}
+	err := s.watch(ctx, b.name, &b.guard, c.submissions())
+	b.check(err == nil)
+	return err
 }
 
 // create makes sure that the stored board exists in our order and takes writes.
@@ -293,12 +337,11 @@ func (s *Service) create(ctx context.Context, b *board) error {
 	case info.Sealed:
 		return store.ErrSealed
 	}
-	b.check(true)
 	return nil
 }
 
 func (s *Service) merge(ctx context.Context, b *board, c batch) answer {
-	ctx, cancel := s.bounded(s.inside(ctx))
+	ctx, cancel := s.boundedMerge(s.inside(ctx), c)
 	defer cancel()
 	call := store.Batch{Rule: b.cfg.Rule, Entries: c.submissions()}
 	if b.cfg.Rule == store.Sum {

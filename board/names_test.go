@@ -89,7 +89,7 @@ func (a *accounts) sizes() []int {
 func after(d time.Duration) func(context.Context, []string) error {
 	return func(ctx context.Context, _ []string) error {
 		select {
-		case <-time.After(d): //nolint:forbidigo // in virtual time
+		case <-time.After(d):
 			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)

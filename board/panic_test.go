@@ -117,6 +117,7 @@ func TestUpdatedIsToldOncePerRefreshedRead(t *testing.T) {
 		if _, _, err := r.Standing(t.Context(), "Kills", "u1"); err != nil {
 			t.Fatal(err)
 		}
+		synctest.Wait() // boards are told by goroutines of their own
 		r.top("Other", 0)
 		synctest.Wait()
 		want(t, "updates", got, []string{"Kills", "Other"})

@@ -17,17 +17,21 @@ const roomy = 4096
 // pending is a value that waits, or that is being written.
 type pending struct {
 	value
-	key   string
-	since time.Duration // when the oldest of what it combines was submitted, since the service began
-	tries int           // failed windows in a row
+	key    string
+	since  time.Duration // when the oldest of what it combines was submitted, since the service began
+	awaits *tickets      // who waits for it to be stored; nil: nobody
+	tries  int           // failed windows in a row
+	window uint32        // the window of the queue in which it came; see opening
+	doubt  bool          // an earlier write of a part of it may have been applied, or still will be
 }
 
 // submission is a call of Submit.
 type submission struct {
 	value
-	key   string
-	since time.Duration
-	own   bool // store.Last: the stamp's revision is a time; keep it growing
+	key    string
+	since  time.Duration
+	own    bool     // store.Last: the stamp's revision is a time; keep it growing
+	awaits *tickets // who waits for it to be stored; nil: nobody
 
 	mirrored bool // from a profile, for a board with Config.From
 }
@@ -45,7 +49,7 @@ type queue struct {
 
 	depth atomic.Int64 // keys in all shards
 	parts [shards]shard
-	turn  int // the shard that detach begins with; owned by the board's mutex
+	turn  int // the shard that detach and draw begin with; owned by the board's mutex
 }
 
 type shard struct {
@@ -57,9 +61,11 @@ type shard struct {
 		index     map[string]int64 // key → number of its slot
 		slots     []pending        // slots[head:] wait; one without key was taken out
 		head      int
-		base      int64 // the number of slots[0]
+		base      int64  // the number of slots[0]
+		window    uint32 // see opening
+		mixed     bool   // a value that came back is behind newer ones
 	}
-	_ [40]byte // fills two cache lines: neighbours do not share one
+	_ [32]byte // fills two cache lines: neighbours do not share one
 }
 
 // shardOf spreads keys over the shards. It is the same in every process, so that a simulated
@@ -105,6 +111,9 @@ func (q *queue) submit(board string, s *submission) error {
 			return ErrOverflow
 		}
 		slot.value = combined
+		if s.awaits != nil {
+			slot.awaits = slot.awaits.and(s.awaits)
+		}
 		p.mu.submitted++
 		return nil
 	}
@@ -116,7 +125,7 @@ func (q *queue) submit(board string, s *submission) error {
 		q.depth.Add(-1)
 		return ErrFull
 	}
-	p.pushLocked(pending{value: s.value, key: s.key, since: s.since})
+	p.pushLocked(pending{value: s.value, key: s.key, since: s.since, awaits: s.awaits})
 	p.mu.submitted++
 	return nil
 }
@@ -191,17 +200,33 @@ func (p *shard) measure() (submitted uint64, oldest time.Duration, waits bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, v := range p.mu.slots[p.mu.head:] {
-		if v.key != "" {
-			return p.mu.submitted, v.since, true
+		if v.key == "" {
+			continue
+		}
+		if !waits || v.since < oldest {
+			oldest, waits = v.since, true
+		}
+		if !p.mu.mixed {
+			break
 		}
 	}
-	return p.mu.submitted, 0, false
+	return p.mu.submitted, oldest, waits
+}
+
+// with is a value that comes back, combined with the newer one that waits for its key. Its
+// failed windows stay counted.
+func (v pending) with(newer pending, rule store.Rule, order store.Order) pending {
+	v.value, _ = coalesce(rule, order, v.value, newer.value)
+	v.awaits = v.awaits.and(newer.awaits)
+	v.doubt = v.doubt || newer.doubt
+	return v
 }
 
 func (p *shard) pushLocked(v pending) {
 	if p.mu.index == nil {
 		p.mu.index = make(map[string]int64)
 	}
+	v.window = p.mu.window
 	p.mu.index[v.key] = p.mu.base + int64(len(p.mu.slots))
 	p.mu.slots = append(p.mu.slots, v)
 }
@@ -268,8 +293,7 @@ func (p *shard) unpop(values []pending, rule store.Rule, order store.Order) (gro
 	for i := len(values) - 1; i >= 0; i-- {
 		v := values[i]
 		if number, ok := p.mu.index[v.key]; ok {
-			newer := p.removeLocked(number)
-			v.value, _ = coalesce(rule, order, v.value, newer.value)
+			v = v.with(p.removeLocked(number), rule, order)
 			grown--
 		}
 		p.mu.head--
@@ -324,7 +348,7 @@ func (p *shard) keepLocked(n int) {
 // back.
 func (p *shard) emptyLocked() {
 	p.mu.base += int64(len(p.mu.slots))
-	p.mu.slots, p.mu.head = p.mu.slots[:0], 0
+	p.mu.slots, p.mu.head, p.mu.mixed = p.mu.slots[:0], 0, false
 	if cap(p.mu.slots) > roomy {
 		p.mu.slots, p.mu.index = nil, nil
 		return

@@ -36,14 +36,19 @@ type Service struct {
 	flushes chan chan error
 	batches atomic.Uint64 // the last number of a batch of sums, over all boards
 	last    string        // the board that took a window's last turn; owned by the writing goroutine
+	retried time.Time     // Backend: the last window that tried what had failed; owned by the writing goroutine
 
 	reads     reads
 	names     names
 	mirrors   mirrors
+	hasty     atomic.Bool    // a SubmitDurable has come: the next window runs at once
+	backend   *backendBoards // nil: the store's boards
 	onUpdated listeners[func(string, store.Page)]
 	onRefused listeners[func(Refusal)]
 	strays    atomic.Uint64 // refused submits to no board
 	drain     drain
+
+	moderation moderation
 }
 
 // host is what a service takes from its node.
@@ -51,6 +56,9 @@ type host struct {
 	id      string
 	source  string // names this service's batches of sums, for ever
 	boards  store.Boards
+	meter   *meter        // nil: no request budget
+	records store.Records // durable ones, for moderation; nil: none
+	bus     store.Bus     // nil: none
 	clock   clock.Clock
 	born    time.Time // by clock
 	random  func() uint64
@@ -72,7 +80,10 @@ func New(n *node.Node, o *Options) (*Service, error) {
 	s, err := newService(host{
 		id:      n.ID(),
 		source:  n.ID() + "/" + n.NewToken(),
-		boards:  n.Store().Boards(),
+		boards:  n.For(node.ClassBoard).Boards(),
+		meter:   meterOf(n),
+		records: n.Store().Durable(),
+		bus:     n.Store().Bus(),
 		clock:   n.Clock(),
 		random:  n.Random,
 		now:     n.Now,
@@ -94,6 +105,7 @@ func newService(h host, o *Options) (*Service, error) {
 	h.born = h.clock.Now()
 	s := &Service{host: h, opts: opts, kicks: make(chan struct{}, 1), flushes: make(chan chan error)}
 	s.boards.Store(&registry{})
+	s.attach(opts.Backend)
 	s.reads.init(opts.ReadsAtOnce)
 	s.names.init(opts.Names)
 	writing := s.drain.init()
@@ -109,6 +121,7 @@ func newService(h host, o *Options) (*Service, error) {
 	h.logger.Info("boards started", "node", h.id, "boards", len(opts.Boards), "flushEvery", opts.FlushEvery,
 		"writesPerFlush", opts.WritesPerFlush, "maxWriteAttempts", opts.MaxWriteAttempts, "maxQueued", opts.MaxQueued,
 		"cacheFor", opts.CacheFor, "maxEntries", opts.MaxEntries, "closeTimeout", opts.CloseTimeout)
+	s.beginModeration()
 	go s.run(writing)
 	return s, nil
 }
@@ -119,6 +132,9 @@ func (s *Service) Define(name string, cfg Config) error {
 	effective, err := cfg.withDefaults(name, &s.opts)
 	if err != nil {
 		return err
+	}
+	if effective.Rule == store.Sum && s.opts.Backend != nil {
+		return sumError(name)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +148,9 @@ func (s *Service) Define(name string, cfg Config) error {
 		}
 		return &RefusedError{Board: name, Field: "config", Problem: "is defined with another configuration", Reason: ErrDefined}
 	}
-	s.boards.Store(r.with(newBoard(strings.Clone(name), effective, s.opts.MaxQueued)))
+	b := newBoard(strings.Clone(name), effective, s.opts.MaxQueued)
+	b.keyed = s.backend != nil
+	s.boards.Store(r.with(b))
 	return nil
 }
 

@@ -2,6 +2,7 @@ package board
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/shoalworks/shoal/store"
 )
@@ -66,22 +67,42 @@ func malformed(err error) bool {
 	return errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrTooLarge) || errors.Is(err, store.ErrUnsupported)
 }
 
-// overflowed are the values of a written batch whose sum left the range at the store.
-func overflowed(b batch, changes []store.Change) []pending {
-	var out []pending
-	for i, c := range changes {
-		if c.Effect == store.Overflow && i < len(b.values) {
-			out = append(out, b.values[i])
+// overflowed parts the values of a written batch into those that are stored and those whose
+// sum left the range at the store.
+func overflowed(b batch, changes []store.Change) (stored, over []pending) {
+	for i, v := range b.values {
+		if i < len(changes) && overflows(b, v, changes[i]) {
+			over = append(over, v)
+		} else {
+			stored = append(stored, v)
 		}
 	}
-	return out
+	return stored, over
+}
+
+// overflows tells that a value was not, or perhaps not, added. When the first answer to a
+// batch of sums was lost, the store answers that it has it, and no longer says what became of
+// each value: one that has no room beside the stored score now may have had none then.
+func overflows(b batch, v pending, c store.Change) bool {
+	if b.unknown && c.Effect == store.Kept {
+		_, fits := add(c.New, v.score)
+		return b.n > 0 && !fits
+	}
+	return c.Effect == store.Overflow
+}
+
+// doubtful tells that a write of one of the values had an unknown outcome.
+func doubtful(values []pending) bool {
+	return slices.ContainsFunc(values, func(v pending) bool { return v.doubt })
 }
 
 // age counts one more failed window for each value and parts those that have had most of
-// them. most < 1 keeps all. A batch of sums is one thing: it stays or goes as a whole.
-func age(values []pending, most int) (stay, gone []pending) {
+// them. most < 1 keeps all. A batch of sums is one thing: it stays or goes as a whole. unknown
+// tells that the outcome of the write is not known.
+func age(values []pending, most int, unknown bool) (stay, gone []pending) {
 	for _, v := range values {
 		v.tries++
+		v.doubt = v.doubt || unknown
 		if most > 0 && v.tries >= most {
 			gone = append(gone, v)
 		} else {
@@ -96,6 +117,9 @@ func (b batch) submissions() []store.Submission {
 	out := make([]store.Submission, len(b.values))
 	for i, v := range b.values {
 		out[i] = store.Submission{Key: v.key, Score: v.score, Stamp: v.stamp}
+		if v.meta != "" {
+			out[i].Meta = []byte(v.meta)
+		}
 	}
 	return out
 }

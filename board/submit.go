@@ -87,7 +87,11 @@ func (s *Service) submit(name string, sub *submission) error {
 		s.strays.Add(1)
 		return err
 	}
-	if err := b.admit(sub); err != nil {
+	err = s.barred(name, sub.key)
+	if err == nil {
+		err = b.admit(sub)
+	}
+	if err != nil {
 		b.counts.refused.Add(1)
 		return err
 	}
@@ -138,16 +142,27 @@ func (b *board) admit(sub *submission) error {
 	if from := b.cfg.From; from != nil && !sub.mirrored {
 		return &RefusedError{Board: b.name, Field: "From", Problem: "mirrors the profiles of " + from.Set + " and takes no submits", Reason: ErrRule}
 	}
-	if low := b.cfg.Min; low != nil && sub.score < *low {
-		return b.limitError(sub.score, "at least", *low)
-	}
-	if high := b.cfg.Max; high != nil && sub.score > *high {
-		return b.limitError(sub.score, "at most", *high)
+	if err := b.withinLimits(sub.score); err != nil {
+		return err
 	}
 	if !sub.own && b.cfg.Rule != store.Last {
 		return &RefusedError{Board: b.name, Field: "stamp", Problem: fmt.Sprintf("the rule is %v, which has no stamps", b.cfg.Rule), Reason: ErrRule}
 	}
+	if sub.meta != "" && b.keyed {
+		return &RefusedError{Board: b.name, Field: "meta", Problem: "a Backend stores scores only", Reason: store.ErrUnsupported}
+	}
 	sub.own = sub.own && b.cfg.Rule == store.Last
+	return nil
+}
+
+// withinLimits refuses a score outside the board's Min and Max.
+func (b *board) withinLimits(score int64) error {
+	if low := b.cfg.Min; low != nil && score < *low {
+		return b.limitError(score, "at least", *low)
+	}
+	if high := b.cfg.Max; high != nil && score > *high {
+		return b.limitError(score, "at most", *high)
+	}
 	return nil
 }
 

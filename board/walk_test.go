@@ -266,7 +266,10 @@ func TestAllIsTheWholeBoard(t *testing.T) {
 			t.Fatalf("All: %d entries, %v", len(got), err)
 		}
 		want(t, "pages", len(r.store.did("walk")), 3)
-		for range r.All(t.Context(), "Kills") {
+		for _, err := range r.All(t.Context(), "Kills") {
+			if err != nil {
+				t.Fatal(err)
+			}
 			break
 		}
 		want(t, "pages", len(r.store.did("walk")), 4)

@@ -106,13 +106,6 @@ func (g gatedBoards) Create(ctx context.Context, board string, spec store.BoardS
 	return g.Boards.Create(ctx, board, spec)
 }
 
-func (g gatedBoards) Merge(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
-	if err := g.changing(ctx, len(batch.Entries)); err != nil {
-		return nil, err
-	}
-	return g.Boards.Merge(ctx, board, batch)
-}
-
 func (g gatedBoards) Page(ctx context.Context, board string, offset int64, limit int, mode store.RankMode) (store.Page, error) {
 	if err := g.ordered(ctx); err != nil {
 		return store.Page{}, err
@@ -139,13 +132,6 @@ func (g gatedBoards) Scores(ctx context.Context, board string, keys ...string) (
 		return nil, err
 	}
 	return g.Boards.Scores(ctx, board, keys...)
-}
-
-func (g gatedBoards) Remove(ctx context.Context, board string, keys ...string) (int, error) {
-	if err := g.changing(ctx, len(keys)); err != nil {
-		return 0, err
-	}
-	return g.Boards.Remove(ctx, board, keys...)
 }
 
 func (g gatedBoards) Walk(ctx context.Context, board string, from store.Cursor, limit int) (store.Page, store.Cursor, error) {

@@ -61,8 +61,15 @@ type row struct {
 	entries map[string]store.Entry
 	bids    map[string][]*Bid
 	removal map[string]map[*Process]removal // the last one that is done, of each process
+	asked   map[asking]bool                 // which removals were asked for
 	sealed  map[*Process]bool               // whose Seal was answered
 	seen    map[*Process]store.BoardInfo    // of the last page that a process served
+}
+
+// asking is who was asked to remove a key.
+type asking struct {
+	p   *Process
+	key string
 }
 
 // removal is one that was answered: of the bids of its key the first keep may not come back.
@@ -80,7 +87,7 @@ func (l *Ledger) Contest(boards map[string]board.Config, look func(string) (stor
 		l.mu.contest.rows[name] = &row{
 			name: name, own: name == ownStamps, rule: cmp.Or(cfg.Rule, store.Best), order: cmp.Or(cfg.Order, store.Descending),
 			bids: make(map[string][]*Bid), removal: make(map[string]map[*Process]removal),
-			sealed: make(map[*Process]bool), seen: make(map[*Process]store.BoardInfo),
+			asked: make(map[asking]bool), sealed: make(map[*Process]bool), seen: make(map[*Process]store.BoardInfo),
 		}
 	}
 }
@@ -279,7 +286,7 @@ func (l *Ledger) changedLocked(p *Process, r *row, c *BoardCall) {
 	for key, e := range before {
 		if _, has := r.entries[key]; !has {
 			changed++
-			if same && (c.Op != "remove" || !slices.Contains(c.Keys, key)) {
+			if same && (c.Op != "remove" || !slices.Contains(c.Keys, key) || !r.asked[asking{p, key}]) {
 				l.violatedLocked("lost", "%s: after a %s of %s the entry %s=%d is gone", r.name, c.Op, p.Name, key, e.Score)
 			}
 		}

@@ -12,10 +12,12 @@ import (
 // This file is about what takes bids away, and what is left of them at the end.
 
 // Removing notes that a server begins to remove a key, and answers how many bids it has had.
-func (l *Ledger) Removing(board, key string) int {
+func (l *Ledger) Removing(p *Process, board, key string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.mu.contest.rows[board].bids[key])
+	r := l.mu.contest.rows[board]
+	r.asked[asking{p, key}] = true
+	return len(r.bids[key])
 }
 
 // Removed notes how a removal has ended that began with so many bids.

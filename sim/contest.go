@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/store"
@@ -132,9 +133,15 @@ func (f *Fleet) look(a *Actor, s *Server, l Ladder, board, player string) {
 	_ = l.Look(s.Context(), board, player)
 }
 
-// remove takes a player off a board.
+// remove takes a player off a board, who may have handed in something just before.
 func (f *Fleet) remove(a *Actor, s *Server, l Ladder, board, player string) {
-	began := f.Ledger.Removing(board, player)
+	if a.rng.chance(0.5) {
+		f.submit(a, s, l, board, player)
+	}
+	if a.rng.chance(0.3) {
+		a.Sleep(a.rng.within(Span{Max: 2 * time.Second}))
+	}
+	began := f.Ledger.Removing(s.Process, board, player)
 	answer := l.Remove(s.Context(), board, player)
 	if !a.Alive() {
 		return

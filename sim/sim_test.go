@@ -184,6 +184,8 @@ func required() []string {
 		"mail handled", "mail handled after a takeover", "mail came again", "traded", "trade refused", "trade unknown",
 		"audit row", "version row",
 		"edited", "edited after a takeover", "edit here", "edit elsewhere", "edit nowhere", "edit sent to the holder", "edit unknown",
+		"score acknowledged", "score unknown", "score refused", "score given up", "removal done", "removal unknown", "board seal",
+		"board merge", "board page", "board standing", "board around", "boards forgotten", "boards complete", "boards left scores",
 	}
 }
 

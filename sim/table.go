@@ -17,11 +17,12 @@ type Line struct {
 // Table is the result of many runs, scenario by column: sums of violations, outbid and failed
 // loads; the worst of steps lost and times; means of costs. Receipts are those granted, tried
 // again though granted, and without an answer; mail is sent and handled; trades are done,
-// refused and without an answer; edits are done and without an answer.
+// refused and without an answer; edits are done and without an answer; scores are acknowledged,
+// without an answer in time, and given up.
 func Table(lines []Line) string {
 	rows := [][]string{{
 		"library", "scenario", "stores", "runs", "violations", "excused", "lost steps", "unsafe", "forgotten", "wrong verdicts", "outbid", "stale owner",
-		"receipts", "mail", "trades", "edits", "slowest open", "failed opens", "shutdown", "reads/h", "writes/h", "fast/h", "messages/h", "left", "journals",
+		"receipts", "mail", "trades", "edits", "scores", "slowest open", "failed opens", "shutdown", "reads/h", "writes/h", "fast/h", "messages/h", "left", "journals",
 	}}
 	for _, l := range lines {
 		s := &l.Score
@@ -29,7 +30,7 @@ func Table(lines []Line) string {
 			l.Library, l.Scenario, l.Stores, fmt.Sprint(s.Runs), fmt.Sprint(len(s.Violations)), fmt.Sprint(s.Excused),
 			fmt.Sprint(s.StepsLost), seconds(s.Unsafe), seconds(s.Exposed), fmt.Sprint(s.Wrong), fmt.Sprint(s.Outbid), seconds(s.StaleOwner),
 			s.met("receipt granted", "receipt repeated", "receipt unknown"), s.met("mail sent", "mail handled"), s.met("trade done", "trade refused", "trade unknown"),
-			s.met("edited", "edit unknown"), seconds(s.SlowOpen),
+			s.met("edited", "edit unknown"), s.met("score acknowledged", "score unknown", "score given up"), seconds(s.SlowOpen),
 			fmt.Sprintf("%d/%d", s.Failed, s.Failed+s.Opens), seconds(s.Shutdown),
 			s.hourly(s.Tally.Reads), s.hourly(s.Tally.Writes), s.hourly(s.Tally.FastCalls), s.hourly(s.Tally.Published), fmt.Sprint(s.Leaks), fmt.Sprint(s.Journals),
 		})

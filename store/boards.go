@@ -277,7 +277,8 @@ type Cursor struct {
 	Sequence   uint64
 }
 
-// Done tells that the walk has shown everything. A walk that has not begun is not done.
+// Done tells that the walk has shown everything: Walk answers no more entries, whatever
+// happened to the board. A walk that has not begun is not done.
 func (c Cursor) Done() bool { return c != Cursor{} && c.Seen >= c.Total }
 
 // BoardCheck is what Check found.

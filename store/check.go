@@ -195,7 +195,8 @@ func checkMode(m RankMode) error {
 
 // checkCursor refuses what no walk has answered.
 func checkCursor(c Cursor) error {
-	if c.Seen < 0 || c.Total < 0 || c != (Cursor{}) && (c.Generation == "" || len(c.Generation) > MaxGeneration) {
+	begun := c != (Cursor{})
+	if c.Seen < 0 || c.Total < 0 || c.Version > versionMask || c.Sequence > versionMask || begun && !fine(c.Generation, MaxGeneration) {
 		return &InvalidError{Field: "from", Problem: "a cursor that a walk has answered expected"}
 	}
 	return nil

@@ -316,6 +316,9 @@ func TestCallsOfNothingAreDone(t *testing.T) {
 	if n, err := st.Boards().Remove(ctx, "b"); n != 0 || err != nil {
 		t.Errorf("Remove = %d, %v", n, err)
 	}
+	if n, err := st.Boards().Hide(ctx, "b", true); n != 0 || err != nil {
+		t.Errorf("Hide = %d, %v", n, err)
+	}
 	if len(s.calls) > 0 {
 		t.Errorf("the driver saw %q", s.calls)
 	}
@@ -345,6 +348,10 @@ func boardCalls(ctx context.Context, s *store.Store, board, key string) map[stri
 	_, answers["around"] = b.Around(ctx, board, key, 1, store.Ordinal)
 	_, answers["scores"] = b.Scores(ctx, board, key)
 	_, answers["remove"] = b.Remove(ctx, board, key)
+	_, answers["hide"] = b.Hide(ctx, board, true, key)
+	_, answers["hidden"] = b.Hidden(ctx, board, "after", 1)
+	_, _, answers["walk"] = b.Walk(ctx, board, store.Cursor{}, 1)
+	_, answers["check"] = b.Check(ctx, board, true)
 	_, answers["seal"] = b.Seal(ctx, board)
 	_, answers["info"] = b.Info(ctx, board)
 	return answers
@@ -361,7 +368,7 @@ func TestMalformedBoardNameIsRefused(t *testing.T) {
 }
 
 func TestMalformedEntryKeyIsRefused(t *testing.T) {
-	for name, field := range map[string]string{"standing": "key", "around": "key", "scores": "keys[0]", "remove": "keys[0]"} {
+	for name, field := range map[string]string{"standing": "key", "around": "key", "scores": "keys[0]", "remove": "keys[0]", "hide": "keys[0]"} {
 		for _, key := range []string{"", "a b", "\x7f", strings.Repeat("k", store.MaxEntryKey+1)} {
 			s := &spy{}
 			err := boardCalls(t.Context(), watched(t, s), "b", key)[name]
@@ -370,7 +377,7 @@ func TestMalformedEntryKeyIsRefused(t *testing.T) {
 				t.Errorf("%s of %.10q = %v, want %s refused", name, key, err, field)
 			}
 			for _, call := range s.calls {
-				if strings.HasPrefix(call, name) {
+				if strings.HasPrefix(call, name+" ") {
 					t.Errorf("the driver saw %q", call)
 				}
 			}
@@ -497,7 +504,7 @@ func TestGoodCallsReachTheDriver(t *testing.T) {
 	if want := time.Date(2026, 8, 11, 10, 0, 0, 0, time.UTC); err != nil || now != want {
 		t.Errorf("Now = %v, %v, want %v in UTC", now, err, want)
 	}
-	want := []string{"drop board", "create board", "merge board", "page board", "standing board key", "around board key", `scores board ["key"]`, `remove board ["key"]`, "seal board", "info board", "subscribe topic", "now"}
+	want := []string{"drop board", "create board", "merge board", "page board", "standing board key", "around board key", `scores board ["key"]`, `remove board ["key"]`, `hide board true ["key"]`, `hidden board "after"`, "walk board", "check board true", "seal board", "info board", "subscribe topic", "now"}
 	if !slices.Equal(s.calls, want) {
 		t.Errorf("the driver saw %q, want %q", s.calls, want)
 	}

@@ -127,7 +127,7 @@ func (c checkedBoards) Walk(ctx context.Context, board string, from Cursor, limi
 	if limit == 0 {
 		return Page{}, from, &InvalidError{Field: "limit", Problem: "1 or more expected, got 0"}
 	}
-	if from.Done() {
+	if from.Done() { // nothing is left to ask for, and the order is not known here
 		info := BoardInfo{Generation: from.Generation, Sequence: from.Version, Count: from.Total}
 		return Page{Total: from.Total, Info: info}, from, nil
 	}

@@ -170,6 +170,7 @@ func TestOutcomeOf(t *testing.T) {
 		{store.ErrClosed, notDone},
 		{store.ErrSealed, notDone},
 		{store.ErrNoBoard, notDone},
+		{store.ErrCursor, notDone},
 		{store.ErrUnknown, unknown},
 		{context.Canceled, unknown},
 		{context.DeadlineExceeded, unknown},
@@ -272,6 +273,7 @@ func TestWordsOfEnums(t *testing.T) {
 	for got, want := range map[fmt.Stringer]string{
 		store.Done: "done", store.NotDone: "not done", store.Unknown: "unknown", store.Outcome(0): "no outcome",
 		store.Descending: "descending", store.Ascending: "ascending", store.Order(0): "no order",
+		store.Ordinal: "ordinal", store.Competition: "competition", store.Dense: "dense", store.RankMode(3): "no rank mode",
 		store.Best: "best", store.Last: "last", store.Sum: "sum", store.Rule(9): "no rule",
 	} {
 		if got.String() != want {

@@ -247,6 +247,22 @@ func TestReadsUnderEachFault(t *testing.T) {
 			_, err := w.parts.Boards.Scores(ctx, "board", "key")
 			return err
 		},
+		"walk": func(ctx context.Context, w *world) error {
+			from := store.Cursor{}
+			page, next, err := w.parts.Boards.Walk(ctx, "board", from, 1)
+			if (err == nil) == (page.Info.Generation == "") || err != nil && next != from {
+				return errors.New("the answer of a walk does not go with its error")
+			}
+			return err
+		},
+		"hidden": func(ctx context.Context, w *world) error {
+			_, err := w.parts.Boards.Hidden(ctx, "board", "", 1)
+			return err
+		},
+		"check": func(ctx context.Context, w *world) error {
+			_, err := w.parts.Boards.Check(ctx, "board", false)
+			return err
+		},
 		"list": func(ctx context.Context, w *world) error {
 			_, err := w.parts.Boards.List(ctx, "", "", 1)
 			return err

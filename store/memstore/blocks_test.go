@@ -38,9 +38,16 @@ func compareBlocks(t interface {
 	}
 }
 
+// frozenBlocks is a frozen sequence and what it has to hold for ever.
+type frozenBlocks struct {
+	read func() []int
+	want []int
+}
+
 func TestBlocksAgainstSortedSlice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b, want := memstore.NewBlocks(), []int(nil)
+		var frozen []frozenBlocks
 		t.Repeat(map[string]func(*rapid.T){
 			"insert": func(t *rapid.T) {
 				first, step := rapid.IntRange(0, 3000).Draw(t, "first"), rapid.IntRange(-7, 7).Draw(t, "step")
@@ -72,7 +79,20 @@ func TestBlocksAgainstSortedSlice(t *testing.T) {
 					t.Fatalf("position of %d is %d, want %d", n, got, at)
 				}
 			},
-			"": func(t *rapid.T) { compareBlocks(t, b, want) },
+			"freeze": func(t *rapid.T) {
+				frozen = append(frozen, frozenBlocks{b.Freeze(), slices.Clone(want)})
+				if len(frozen) > 3 {
+					frozen = frozen[1:]
+				}
+			},
+			"": func(t *rapid.T) {
+				compareBlocks(t, b, want)
+				for i, f := range frozen {
+					if got := f.read(); !slices.Equal(got, f.want) {
+						t.Fatalf("frozen %d holds %d items, want %d as they were", i, len(got), len(f.want))
+					}
+				}
+			},
 		})
 	})
 }

@@ -21,7 +21,18 @@
 // # Limits
 //
 // Ranks and positions cost the number of blocks of a board, about one for 380 entries:
-// microseconds at a million entries (see BenchmarkStanding). A subscription queues Options.Queue messages;
+// microseconds at a million entries (see BenchmarkStanding). A rank under store.Competition
+// costs the same; one under store.Dense looks at every entry before it, unless a block of
+// them has one score.
+//
+// A board keeps up to store.MaxWalks versions for walks, each until store.WalkFor has passed
+// since the last call of its walks (by Options.Clock) or store.MaxWalkLog entries have
+// changed; of one more version, the one that was called longest ago is forgotten. A version
+// shares blocks with the board; each block is copied when it first changes, 8 bytes an entry,
+// so that a version costs at most a list of the entries and what has been replaced since. A
+// forgotten version is dropped by the next write or Walk of the board.
+//
+// Hidden sorts all hidden keys of the board. A subscription queues Options.Queue messages;
 // when it is full the oldest is lost. There is no limit to records and boards but memory.
 //
 // # Concurrency

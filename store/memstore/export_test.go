@@ -28,6 +28,27 @@ func (b *Blocks) Len() int { return b.b.size }
 // From is the items from a position on.
 func (b *Blocks) From(n int) []int { return slices.Collect(b.b.from(n)) }
 
+// Freeze is the items as they are, read when it is called.
+func (b *Blocks) Freeze() func() []int {
+	f := b.b.freeze()
+	return func() []int {
+		all := slices.Collect(f.from(0))
+		for n := range all {
+			if f.at(n) != all[n] || len(all) != f.size {
+				return nil
+			}
+		}
+		return all
+	}
+}
+
+// Versions is how many versions of a board are kept for walks.
+func (e *Engine) Versions(board string) int {
+	e.boards.mu.RLock()
+	defer e.boards.mu.RUnlock()
+	return len(e.boards.mu.boards[board].walks.kept)
+}
+
 // Sizes is how many items each block holds.
 func (b *Blocks) Sizes() []int {
 	sizes := make([]int, len(b.b.blocks))

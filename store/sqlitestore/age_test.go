@@ -2,6 +2,7 @@ package sqlitestore_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,23 +13,29 @@ import (
 // stepped is the system's clock, some steps away.
 type stepped struct {
 	clock.Clock
-	by *time.Duration
+	host *host
 }
 
-func (s stepped) Now() time.Time { return s.Clock.Now().Add(*s.by) }
+func (s stepped) Now() time.Time {
+	return s.Clock.Now().Add(s.host.step + time.Duration(s.host.passed.Load()))
+}
 
 // host is a machine with clocks that a test sets.
 type host struct {
-	boot string
-	up   time.Duration // since the boot
-	step time.Duration // of the wall clock, away from the system's
+	boot   string
+	up     time.Duration // since the boot
+	step   time.Duration // of the wall clock, away from the system's
+	passed atomic.Int64  // what has passed on both, while others look
 }
+
+// pass lets time go by.
+func (h *host) pass(d time.Duration) { h.passed.Add(int64(d)) }
 
 func (h *host) open(t *testing.T, folder string) *sqlitestore.Engine {
 	t.Helper()
 	e, err := sqlitestore.OpenBooted(t.Context(), folder, &sqlitestore.Options{
-		Clock: stepped{Clock: clock.System(), by: &h.step},
-	}, h.boot, func() time.Duration { return h.up })
+		Clock: stepped{Clock: clock.System(), host: h},
+	}, h.boot, func() time.Duration { return h.up + time.Duration(h.passed.Load()) })
 	if err != nil {
 		t.Fatal(err)
 	}

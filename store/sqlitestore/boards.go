@@ -60,11 +60,7 @@ func (w *create) apply(ctx context.Context, t *transaction) error {
 // Merge implements store.Boards.
 func (h *boards) Merge(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
 	w := newMerge(board, batch, h.sizes)
-	err := h.file.writer.do(ctx, w, max(1, len(batch.Entries)), w.bytes())
-	if err == nil {
-		err = w.refused
-	}
-	if err != nil {
+	if err := h.change(ctx, w, &w.edited, max(1, len(batch.Entries)), w.bytes()); err != nil {
 		return nil, fmt.Errorf("sqlitestore: merge into board %s: %w", board, err)
 	}
 	return w.changes, nil
@@ -73,11 +69,7 @@ func (h *boards) Merge(ctx context.Context, board string, batch store.Batch) ([]
 // Remove implements store.Boards.
 func (h *boards) Remove(ctx context.Context, board string, keys ...string) (int, error) {
 	w := &remove{board: board, keys: slices.Clone(keys), sizes: h.sizes}
-	err := h.file.writer.do(ctx, w, max(1, len(keys)), 0)
-	if err == nil {
-		err = w.refused
-	}
-	if err != nil {
+	if err := h.change(ctx, w, &w.edited, max(1, len(keys)), 0); err != nil {
 		return 0, fmt.Errorf("sqlitestore: remove from board %s: %w", board, err)
 	}
 	return w.removed, nil
@@ -90,7 +82,7 @@ type remove struct {
 	sizes sizes
 
 	// Written by the writer.
-	refused error
+	edited
 	removed int
 }
 
@@ -98,43 +90,36 @@ const deleteEntry = `DELETE FROM entries WHERE board = ? AND key = ?`
 
 // apply implements work.
 func (w *remove) apply(ctx context.Context, t *transaction) error {
-	b, ok, err := findBoard(ctx, t.conn, w.board)
-	if err != nil {
-		return err
-	}
-	if w.refused = refuse(b, ok); w.refused != nil {
-		return nil //nolint:nilerr // the refusal is this job's own; the transaction goes on
-	}
-	counts, err := openDirectory(ctx, t.conn, b.id, w.sizes)
-	if err != nil {
+	e, refused, err := edit(ctx, t, w.board, w.sizes)
+	if w.refused = refused; err != nil || refused != nil {
 		return err
 	}
 	w.removed = 0
+	version := e.next() // so that a cache bound to the sequence notices
 	for _, key := range w.keys {
-		old, err := readEntry(ctx, t.conn, b, key)
+		old, err := e.board.readEntry(ctx, t.conn, key)
 		if err != nil {
 			return err
 		}
 		if !old.exists {
 			continue
 		}
-		if err := counts.add(old.position, -1); err != nil {
-			return err
-		}
-		if _, err := t.exec(ctx, deleteEntry, b.id, key); err != nil {
-			return err
-		}
 		w.removed++
+		sql := clearHidden
+		if !old.hidden {
+			sql = deleteEntry
+			if err := e.leave(ctx, key, old.position, version); err != nil {
+				return err
+			}
+		}
+		if _, err := t.exec(ctx, sql, e.board.id, key); err != nil {
+			return err
+		}
 	}
 	if w.removed == 0 {
 		return nil
 	}
-	if err := saveDirectory(ctx, t.conn, b.id, counts); err != nil {
-		return err
-	}
-	b.info.Count -= int64(w.removed)
-	b.info.Sequence++ // so that a cache bound to the sequence notices
-	return b.save(ctx, t.conn)
+	return e.end(ctx, &w.edited)
 }
 
 // Seal implements store.Boards. The writer's transaction excludes every Merge, also of other

@@ -3,7 +3,10 @@ package sqlitestore
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
+
+	"github.com/shoalworks/shoal/store"
 )
 
 // This file holds the counts that make ranks fast, without I/O.
@@ -22,9 +25,11 @@ type sizes struct {
 	bucket int64
 	// shelf is the same for the buckets of a shelf.
 	shelf int
+	// walkLog is how many entries a board logs for walks.
+	walkLog int64
 }
 
-func defaultSizes() sizes { return sizes{bucket: 1000, shelf: 64} }
+func defaultSizes() sizes { return sizes{bucket: 1000, shelf: 64, walkLog: store.MaxWalkLog} }
 
 // bucket counts the entries from a position up to the next bucket.
 type bucket struct {
@@ -58,6 +63,7 @@ type directory struct {
 	shelves []*shelf
 	dropped []position // shelves whose rows must go
 	sizes   sizes
+	until   *position // where the counts end while they are made anew; nil: they are whole
 	load    func(from position) ([]bucket, error)
 }
 
@@ -65,6 +71,11 @@ type directory struct {
 func firstShelf() *shelf {
 	return &shelf{buckets: []bucket{{from: firstPosition()}}, loaded: true, changed: true}
 }
+
+// errDamaged: the counts cannot be those of the entries.
+var errDamaged = errors.New("the bucket counts are damaged; run `shoal store check --repair`")
+
+func damaged(how string) error { return fmt.Errorf("%w (%s)", errDamaged, how) }
 
 // find is the last of what starts at or before p.
 func find[E any](sorted []E, from func(E) position, p position) int {
@@ -79,9 +90,12 @@ func bucketFrom(b bucket) position { return b.from }
 
 // add counts n entries more (or fewer) at p.
 func (d *directory) add(p position, n int64) error {
+	if d.until != nil && p.compare(*d.until) >= 0 {
+		return nil // the counts are being made anew, and it is not their turn yet
+	}
 	i := find(d.shelves, (*shelf).from, p)
 	if i < 0 {
-		return errors.New("sqlitestore: a board's first bucket does not start at the first position")
+		return damaged("the first bucket does not start at the first position")
 	}
 	s := d.shelves[i]
 	if err := d.fetch(s); err != nil {
@@ -91,7 +105,7 @@ func (d *directory) add(p position, n int64) error {
 	b.entries += n
 	s.changed = true
 	if b.entries < 0 {
-		return errors.New("sqlitestore: a bucket counts fewer than no entries")
+		return damaged("a bucket counts fewer than no entries")
 	}
 	return nil
 }
@@ -104,6 +118,9 @@ func (d *directory) fetch(s *shelf) error {
 	if err != nil {
 		return err
 	}
+	if buckets[0].from != s.from() {
+		return damaged("a shelf does not start where its first bucket does")
+	}
 	s.buckets, s.loaded = buckets, true
 	return nil
 }
@@ -112,11 +129,15 @@ func (d *directory) fetch(s *shelf) error {
 // changed. nth answers the position of the entry that comes n after the first one at or
 // after from.
 func (d *directory) balance(nth func(from position, n int64) (position, error)) error {
-	for _, s := range d.shelves {
+	for i, s := range d.shelves {
 		if !s.changed {
 			continue
 		}
-		if err := s.cutBuckets(d.sizes.bucket, nth); err != nil {
+		end := lastPosition()
+		if i+1 < len(d.shelves) {
+			end = d.shelves[i+1].from()
+		}
+		if err := s.cutBuckets(d.sizes.bucket, end, nth); err != nil {
 			return err
 		}
 		s.joinBuckets(d.sizes.bucket)
@@ -125,7 +146,7 @@ func (d *directory) balance(nth func(from position, n int64) (position, error)) 
 	return d.joinShelves()
 }
 
-func (s *shelf) cutBuckets(size int64, nth func(position, int64) (position, error)) error {
+func (s *shelf) cutBuckets(size int64, end position, nth func(position, int64) (position, error)) error {
 	for i := 0; i < len(s.buckets); i++ {
 		if s.buckets[i].entries <= 2*size {
 			continue
@@ -133,6 +154,13 @@ func (s *shelf) cutBuckets(size int64, nth func(position, int64) (position, erro
 		from, err := nth(s.buckets[i].from, size)
 		if err != nil {
 			return err
+		}
+		next := end
+		if i+1 < len(s.buckets) {
+			next = s.buckets[i+1].from
+		}
+		if from.compare(next) >= 0 {
+			return damaged("a bucket counts more entries than there are")
 		}
 		rest := bucket{from: from, entries: s.buckets[i].entries - size}
 		s.buckets[i].entries = size
@@ -210,7 +238,7 @@ func encodeBuckets(buckets []bucket) []byte {
 // made.
 func decodeBuckets(in []byte) ([]bucket, error) {
 	if len(in) == 0 || len(in)%bucketBytes != 0 {
-		return nil, errors.New("sqlitestore: damaged bucket counts")
+		return nil, damaged(fmt.Sprintf("buckets in %d bytes", len(in)))
 	}
 	buckets := make([]bucket, len(in)/bucketBytes)
 	for i := range buckets {
@@ -223,7 +251,7 @@ func decodeBuckets(in []byte) ([]bucket, error) {
 			entries: int64(binary.BigEndian.Uint32(row[16:])),
 		}
 		if i > 0 && buckets[i-1].from.compare(buckets[i].from) >= 0 {
-			return nil, errors.New("sqlitestore: bucket counts out of order")
+			return nil, damaged("buckets out of order")
 		}
 	}
 	return buckets, nil

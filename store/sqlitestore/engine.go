@@ -57,7 +57,7 @@ func open(ctx context.Context, path string, o Options, up uptime) (*Engine, erro
 			file: files[1], options: o, uptime: up,
 			abilities: store.Abilities{MultiKey: true, Shared: true, Scan: true},
 		},
-		boards: &boards{file: files[2], sizes: defaultSizes(), sweeper: startSweeper(ctx, files[2].writer, o.Logger)},
+		boards: &boards{file: files[2], sizes: defaultSizes(), sweeper: startSweeper(ctx, files[2], o, defaultSizes())},
 		bus:    startBus(ctx, folder, o),
 	}, nil
 }

@@ -35,7 +35,7 @@ func OpenBooted(ctx context.Context, folder string, o *Options, boot string, sin
 
 // SizeBoards makes the buckets of boards so small that tests reach their edges.
 func (e *Engine) SizeBoards(bucket int64, shelf int) {
-	e.boards.sizes = sizes{bucket: bucket, shelf: shelf}
+	e.boards.sizes.bucket, e.boards.sizes.shelf = bucket, shelf
 }
 
 // LimitPages lets records.db grow to so many pages, as a full disk would. It must come
@@ -108,7 +108,7 @@ func boardIDs(ctx context.Context, c *conn) (ids []int64, err error) {
 }
 
 func checkBoard(ctx context.Context, c *conn, id int64) (buckets, shelves int, err error) {
-	d, err := openDirectory(ctx, c, id, defaultSizes())
+	d, err := openDirectory(ctx, c, boardRow{id: id}, defaultSizes())
 	if err != nil {
 		return 0, 0, err
 	}
@@ -329,8 +329,19 @@ func (e *Engine) Plans(ctx context.Context, file string) (map[string][]string, e
 			"sumShelves": sumShelves, "countInside": countInside, "selectStandings": selectStandings,
 			"selectStandingsMeta": selectStandingsMeta, "selectShelfCounts": selectShelfCounts,
 			"selectSource": selectSource, "upsertSource": upsertSource, "forgetSources": forgetSources,
-			"selectDropped": selectDropped, "sweepEntry": sweepEntry, "sweepShelves": sweepShelves,
-			"sweepSources": sweepSources, "sweepBoard": sweepBoard,
+			"selectDropped": selectDropped, "sweepEntry": sweepEntry, "deleteShelves": deleteShelves,
+			"sweepSources": sweepSources, "sweepBoard": sweepBoard, "sweepHidden": sweepHidden,
+			"selectBoardID": selectBoardID, "selectStale": selectStale, "selectLogged": selectLogged,
+			"selectRecount": selectRecount, "selectMovedEnd": selectMovedEnd, "sweepMoved": sweepMoved,
+			"sweepAllMoved": sweepAllMoved, "updateLog": updateLog, "updateCounted": updateCounted,
+			"selectHidden": selectHidden, "selectHiddens": selectHiddens, "hideEntry": hideEntry, "hideKey": hideKey,
+			"showEntry": showEntry, "showKey": showKey, "updateHidden": updateHidden, "stampHidden": stampHidden,
+			"clearHidden": clearHidden, "selectWalk": selectWalk, "selectWalkMeta": selectWalkMeta,
+			"selectMoved": selectMoved, "selectShown": selectShown, "insertMoved": insertMoved,
+			"insertShown": insertShown, "closeShown": closeShown, "countPlaces": countPlaces,
+			"selectShelfAt": selectShelfAt, "selectShelfAfter": selectShelfAfter, "countBetween": countBetween,
+			"sumAllShelves": sumAllShelves, "lookHidden": lookHidden, "countBoth": countBoth,
+			"hideBoth": hideBoth, "rankNoHidden": rankNoHidden,
 		}
 	}
 	plans := make(map[string][]string)

@@ -76,6 +76,9 @@ func startFile(ctx context.Context, path string, k kind, o Options, up uptime) (
 	return f, nil
 }
 
+// now is this moment.
+func (f *file) now() moment { return f.writer.uptime.at(f.writer.options.Clock.Now()) }
+
 // newRand spreads the retries of processes that wait for the same lock.
 func newRand() *rand.Rand {
 	var seed [32]byte

@@ -16,7 +16,7 @@ type merge struct {
 	sizes sizes
 
 	// Written by the writer.
-	refused error
+	edited
 	changes []store.Change
 }
 
@@ -40,20 +40,17 @@ func (m *merge) bytes() int {
 
 // apply implements work.
 func (m *merge) apply(ctx context.Context, t *transaction) error {
-	b, ok, err := findBoard(ctx, t.conn, m.board)
-	if err != nil {
+	e, refused, err := edit(ctx, t, m.board, m.sizes)
+	if m.refused = refused; err != nil || refused != nil {
 		return err
-	}
-	if m.refused = refuse(b, ok); m.refused != nil {
-		return nil //nolint:nilerr // the refusal is this job's own; the transaction goes on
 	}
 	counted := false
 	if m.batch.Rule == store.Sum {
-		if counted, err = countSource(ctx, t.conn, b.id, m.batch.Source, m.batch.N); err != nil {
+		if counted, err = countSource(ctx, t.conn, e.board.id, m.batch.Source, m.batch.N); err != nil {
 			return err
 		}
 	}
-	p := &placing{conn: t.conn, board: b, entries: m.batch.Entries, sizes: m.sizes}
+	p := &placing{editing: e, entries: m.batch.Entries}
 	if err := p.read(ctx); err != nil {
 		return err
 	}
@@ -64,31 +61,18 @@ func (m *merge) apply(ctx context.Context, t *transaction) error {
 		}
 		return nil
 	}
-	for i, e := range p.entries {
-		p.decisions[i] = decide(m.batch.Rule, b.info.Order, p.old[i].standing, e)
+	for i, s := range p.entries {
+		p.decisions[i] = decide(m.batch.Rule, e.board.info.Order, p.old[i].standing, s)
 		m.changes[i] = p.decisions[i].change
 	}
-	return p.write(ctx)
-}
-
-// refuse is why a board takes no writes.
-func refuse(b boardRow, exists bool) error {
-	switch {
-	case !exists:
-		return store.ErrNoBoard
-	case b.info.Sealed:
-		return store.ErrSealed
-	}
-	return nil
+	return p.write(ctx, &m.edited)
 }
 
 // placing applies the decisions of one batch. It reads and writes in the order of the keys,
 // so that neighbours in the file are met together; sequences follow the order of the batch.
 type placing struct {
-	conn      *conn
-	board     boardRow
+	*editing
 	entries   []store.Submission
-	sizes     sizes
 	byKey     []int // places of entries
 	old       []oldEntry
 	decisions []decision
@@ -98,6 +82,7 @@ type placing struct {
 type oldEntry struct {
 	standing
 	position position
+	hidden   bool // its key is
 }
 
 const selectEntry = `SELECT place, sequence, epoch, revision FROM entries WHERE board = ? AND key = ?`
@@ -111,29 +96,13 @@ func (p *placing) read(ctx context.Context) error {
 	slices.SortFunc(p.byKey, func(a, b int) int { return strings.Compare(p.entries[a].Key, p.entries[b].Key) })
 	p.old, p.decisions = make([]oldEntry, len(p.entries)), make([]decision, len(p.entries))
 	for _, i := range p.byKey {
-		old, err := readEntry(ctx, p.conn, p.board, p.entries[i].Key)
+		old, err := p.board.readEntry(ctx, p.conn, p.entries[i].Key)
 		if err != nil {
 			return err
 		}
 		p.old[i] = old
 	}
 	return nil
-}
-
-func readEntry(ctx context.Context, c *conn, b boardRow, key string) (oldEntry, error) {
-	row, err := c.first(ctx, selectEntry, b.id, key)
-	if err != nil || row == nil {
-		return oldEntry{}, err
-	}
-	at := position{place: integer(row[0]), sequence: integer(row[1])}
-	return oldEntry{
-		position: at,
-		standing: standing{
-			exists: true,
-			score:  scoreAt(b.info.Order, at.place),
-			stamp:  store.Stamp{Epoch: uint64(integer(row[2])), Revision: uint64(integer(row[3]))},
-		},
-	}, nil
 }
 
 const (
@@ -143,34 +112,23 @@ const (
 )
 
 // write writes what the decisions change: entries, counts, and the board.
-func (p *placing) write(ctx context.Context) error {
-	sequences := p.sequences()
-	var counts *directory
+func (p *placing) write(ctx context.Context, o *edited) error {
+	sequences, moved := p.sequences(), false
 	for _, i := range p.byKey {
-		d := p.decisions[i]
-		if !d.moves() {
-			if err := p.stamp(ctx, i); err != nil {
-				return err
-			}
-			continue
+		var err error
+		if p.decisions[i].moves() {
+			moved, err = true, p.move(ctx, i, sequences[i])
+		} else {
+			err = p.stamp(ctx, i)
 		}
-		if counts == nil {
-			var err error
-			if counts, err = openDirectory(ctx, p.conn, p.board.id, p.sizes); err != nil {
-				return err
-			}
-		}
-		if err := p.move(ctx, i, sequences[i], counts); err != nil {
+		if err != nil {
 			return err
 		}
 	}
-	if counts == nil {
+	if !moved {
 		return nil
 	}
-	if err := saveDirectory(ctx, p.conn, p.board.id, counts); err != nil {
-		return err
-	}
-	return p.board.save(ctx, p.conn)
+	return p.end(ctx, o)
 }
 
 // sequences gives the entries that move their sequences, in the order of the batch.
@@ -178,8 +136,7 @@ func (p *placing) sequences() []int64 {
 	out := make([]int64, len(p.entries))
 	for i, d := range p.decisions {
 		if d.moves() {
-			p.board.info.Sequence++
-			out[i] = int64(p.board.info.Sequence)
+			out[i] = p.next()
 		}
 	}
 	return out
@@ -191,12 +148,16 @@ func (p *placing) stamp(ctx context.Context, i int) error {
 	if !d.stamps {
 		return nil
 	}
-	_, err := p.conn.exec(ctx, updateStamp, int64(d.stamp.Epoch), int64(d.stamp.Revision), p.board.id, p.entries[i].Key)
+	sql := updateStamp
+	if p.old[i].hidden {
+		sql = stampHidden
+	}
+	_, err := p.conn.exec(ctx, sql, int64(d.stamp.Epoch), int64(d.stamp.Revision), p.board.id, p.entries[i].Key)
 	return err
 }
 
 // move stores an entry at its new position.
-func (p *placing) move(ctx context.Context, i int, sequence int64, counts *directory) error {
+func (p *placing) move(ctx context.Context, i int, sequence int64) error {
 	e, d, old := p.entries[i], p.decisions[i], p.old[i]
 	at := position{place: placeOf(p.board.info.Order, d.change.New), sequence: sequence}
 	var meta any // NULL when there is none
@@ -204,16 +165,19 @@ func (p *placing) move(ctx context.Context, i int, sequence int64, counts *direc
 		meta, p.board.metas = e.Meta, true
 	}
 	sql := insertEntry
-	if old.exists {
+	switch {
+	case old.hidden:
+		sql = updateHidden
+	case old.exists:
 		sql = updateEntry
-		if err := counts.add(old.position, -1); err != nil {
+		if err := p.leave(ctx, e.Key, old.position, sequence); err != nil {
 			return err
 		}
-	} else {
-		p.board.info.Count++
 	}
-	if err := counts.add(at, 1); err != nil {
-		return err
+	if !old.hidden {
+		if err := p.count(ctx, at, 1); err != nil {
+			return err
+		}
 	}
 	_, err := p.conn.exec(ctx, sql, at.place, at.sequence, int64(d.stamp.Epoch), int64(d.stamp.Revision), meta, p.board.id, e.Key)
 	return err

@@ -14,7 +14,10 @@ type position struct {
 	sequence int64
 }
 
-// first is before every entry: sequences start at 1.
+// lastPosition is after every entry.
+func lastPosition() position { return position{place: math.MaxInt64, sequence: math.MaxInt64} }
+
+// firstPosition is before every entry: sequences start at 1.
 func firstPosition() position { return position{place: math.MinInt64} }
 
 func (p position) compare(q position) int {

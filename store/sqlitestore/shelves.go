@@ -3,8 +3,6 @@ package sqlitestore
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
-	"fmt"
 )
 
 // This file reads and writes the directory of a board.
@@ -20,14 +18,15 @@ const (
 )
 
 // openDirectory reads where the shelves of a board start; their buckets come when needed.
-func openDirectory(ctx context.Context, c *conn, board int64, z sizes) (*directory, error) {
-	d := &directory{sizes: z, load: func(from position) ([]bucket, error) {
+func openDirectory(ctx context.Context, c *conn, b boardRow, z sizes) (*directory, error) {
+	board := b.id
+	d := &directory{sizes: z, until: b.counted, load: func(from position) ([]bucket, error) {
 		row, err := c.first(ctx, selectShelf, board, from.place, from.sequence)
 		if err != nil {
 			return nil, err
 		}
 		if row == nil {
-			return nil, errors.New("sqlitestore: a shelf of bucket counts has gone")
+			return nil, damaged("a shelf has gone")
 		}
 		return decodeBuckets(blob(row[0]))
 	}}
@@ -53,7 +52,7 @@ func saveDirectory(ctx context.Context, c *conn, board int64, d *directory) erro
 			return position{}, err
 		}
 		if row == nil {
-			return position{}, fmt.Errorf("sqlitestore: bucket counts of board %d exceed its entries", board)
+			return position{}, damaged("a bucket counts more entries than there are")
 		}
 		return position{place: integer(row[0]), sequence: integer(row[1])}, nil
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/sqlitestore"
@@ -74,9 +75,17 @@ func (w wholeBoards) Close(ctx context.Context) error {
 }
 
 func TestBoards(t *testing.T) {
-	storetest.Boards(t, harness(func(e *sqlitestore.Engine) store.Boards {
-		return wholeBoards{e.Boards(), e}
-	}))
+	storetest.Boards(t, func(t *testing.T) storetest.Harness[store.Boards] {
+		folder, h := t.TempDir(), &host{boot: "a", up: time.Hour}
+		return storetest.Harness[store.Boards]{
+			Open: func(t *testing.T) store.Boards {
+				e := h.open(t, folder)
+				return wholeBoards{e.Boards(), e}
+			},
+			Shared: true, Reopens: true,
+			Pass: func(_ *testing.T, d time.Duration) { h.pass(d) },
+		}
+	})
 }
 
 func TestRecords(t *testing.T) {

@@ -3,7 +3,6 @@ package sqlitestore
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 
 	"github.com/shoalworks/shoal/store"
@@ -42,30 +41,29 @@ func (h *boards) Info(ctx context.Context, board string) (info store.BoardInfo, 
 }
 
 // Page implements store.Boards.
-func (h *boards) Page(ctx context.Context, board string, offset int64, limit int, _ store.RankMode) (page store.Page, err error) {
+func (h *boards) Page(ctx context.Context, board string, offset int64, limit int, mode store.RankMode) (page store.Page, err error) {
 	err = h.read(ctx, "page", board, func(ctx context.Context, c *conn, b boardRow) error {
-		page, err = b.page(ctx, c, offset, limit)
+		page, err = b.page(ctx, c, offset, limit, mode)
 		return err
 	})
 	return page, err
 }
 
 // Standing implements store.Boards.
-func (h *boards) Standing(ctx context.Context, board, key string, _ store.RankMode) (s store.Standing, ok bool, err error) {
+func (h *boards) Standing(ctx context.Context, board, key string, mode store.RankMode) (s store.Standing, ok bool, err error) {
 	err = h.read(ctx, "standing", board, func(ctx context.Context, c *conn, b boardRow) error {
 		var at position
 		if s.Entry, at, ok, err = b.entry(ctx, c, key); err != nil || !ok {
 			return err
 		}
-		better, err := b.better(ctx, c, at)
-		s.Rank = better + 1
+		s.Rank, err = b.rank(ctx, c, mode, at)
 		return err
 	})
 	return s, ok && err == nil, err
 }
 
 // Around implements store.Boards.
-func (h *boards) Around(ctx context.Context, board, key string, n int, _ store.RankMode) (page store.Page, err error) {
+func (h *boards) Around(ctx context.Context, board, key string, n int, mode store.RankMode) (page store.Page, err error) {
 	err = h.read(ctx, "surroundings", board, func(ctx context.Context, c *conn, b boardRow) error {
 		_, at, ok, err := b.entry(ctx, c, key)
 		if err != nil {
@@ -80,7 +78,7 @@ func (h *boards) Around(ctx context.Context, board, key string, n int, _ store.R
 			return err
 		}
 		first := max(0, better-int64(n))
-		page, err = b.page(ctx, c, first, int(better-first)+1+n)
+		page, err = b.page(ctx, c, first, int(better-first)+1+n, mode)
 		return err
 	})
 	return page, err
@@ -132,12 +130,20 @@ const (
 
 // better is how many entries are better than the position.
 func (b boardRow) better(ctx context.Context, c *conn, at position) (int64, error) {
+	if end := b.counted; end != nil && at.compare(*end) >= 0 {
+		counted, err := c.number(ctx, sumShelves, b.id, end.place, end.sequence)
+		if err != nil {
+			return 0, err
+		}
+		rest, err := c.number(ctx, countInside, b.id, end.place, end.sequence, at.place, at.sequence)
+		return counted + rest, err
+	}
 	row, err := c.first(ctx, selectOwnShelf, b.id, at.place, at.sequence)
 	if err != nil {
 		return 0, err
 	}
 	if row == nil {
-		return 0, errors.New("sqlitestore: a board with entries has no bucket counts")
+		return 0, damaged("a board with entries has none")
 	}
 	from := position{place: integer(row[0]), sequence: integer(row[1])}
 	buckets, err := decodeBuckets(blob(row[2]))
@@ -163,7 +169,7 @@ const (
 )
 
 // page reads the standings from offset on.
-func (b boardRow) page(ctx context.Context, c *conn, offset int64, limit int) (store.Page, error) {
+func (b boardRow) page(ctx context.Context, c *conn, offset int64, limit int, mode store.RankMode) (store.Page, error) {
 	page := store.Page{Total: b.info.Count, Info: b.info}
 	if offset >= b.info.Count || limit == 0 {
 		return page, nil
@@ -179,7 +185,6 @@ func (b boardRow) page(ctx context.Context, c *conn, offset int64, limit int) (s
 	}
 	err = c.query(ctx, sql, func(row []driver.Value) error {
 		page.Entries = append(page.Entries, store.Standing{
-			Rank: offset + int64(len(page.Entries)) + 1,
 			Entry: store.Entry{
 				Key:      text(row[0]),
 				Score:    scoreAt(b.info.Order, integer(row[1])),
@@ -189,9 +194,19 @@ func (b boardRow) page(ctx context.Context, c *conn, offset int64, limit int) (s
 		})
 		return nil
 	}, b.id, start.place, start.sequence, int64(limit), inside)
-	if err != nil {
-		return store.Page{}, err
+	if err != nil || len(page.Entries) == 0 {
+		return page, err
 	}
+	page.Offset = offset
+	first := offset + 1
+	if mode != store.Ordinal && offset > 0 {
+		best := page.Entries[0]
+		at := position{place: placeOf(b.info.Order, best.Score), sequence: int64(best.Sequence)}
+		if first, err = b.rank(ctx, c, mode, at); err != nil {
+			return store.Page{}, err
+		}
+	}
+	rankAll(mode, page.Entries, first, offset)
 	return page, nil
 }
 
@@ -200,23 +215,30 @@ const selectShelfCounts = `SELECT place, sequence, entries FROM shelves INDEXED 
 
 // locate finds the bucket that the entry at offset is in, and its place in it.
 func (b boardRow) locate(ctx context.Context, c *conn, offset int64) (from position, inside int64, err error) {
+	found := false
 	err = c.query(ctx, selectShelfCounts, func(row []driver.Value) error {
 		from = position{place: integer(row[0]), sequence: integer(row[1])}
 		if n := integer(row[2]); offset >= n {
 			offset -= n
 			return nil
 		}
+		found = true
 		return errStop
 	}, b.id)
-	if err != nil {
+	switch {
+	case err != nil:
 		return position{}, 0, err
+	case !found && b.counted != nil:
+		return *b.counted, offset, nil
+	case !found:
+		return position{}, 0, damaged("they count fewer entries than there are")
 	}
 	row, err := c.first(ctx, selectShelf, b.id, from.place, from.sequence)
 	if err != nil {
 		return position{}, 0, err
 	}
 	if row == nil {
-		return position{}, 0, errors.New("sqlitestore: a board with entries has no bucket counts")
+		return position{}, 0, damaged("a shelf has gone")
 	}
 	buckets, err := decodeBuckets(blob(row[0]))
 	if err != nil {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -82,7 +83,7 @@ func checkAmongWriters(t *testing.T, h Harness[store.Boards]) {
 			if c == writers {
 				check, err := b.Check(ctx, "board", n%2 == 1)
 				if err != nil || len(check.Problems) != 0 || check.Repaired {
-					return fmt.Errorf("Check = %+v, %v", check, err) //nolint:errorlint // it may be nil
+					return errors.Join(fmt.Errorf("a check among writers found %+v", check), err)
 				}
 				continue
 			}

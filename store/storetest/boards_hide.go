@@ -218,7 +218,7 @@ func hideTooMany(t *testing.T, h Harness[store.Boards]) {
 	for after := ""; ; {
 		page, err := w.boards.Hidden(t.Context(), w.name, after, store.MaxPage)
 		ok(t, "Hidden", err)
-		if len(page) == 0 {
+		if len(page) == 0 || n > store.MaxHidden {
 			break
 		}
 		n, after = n+len(page), page[len(page)-1].Key

@@ -187,7 +187,7 @@ func rankWithoutHidden(t *testing.T, h Harness[store.Boards]) {
 func ranksOfLargeBoards(t *testing.T, h Harness[store.Boards]) {
 	const size = 6000
 	b := open(t, h)
-	for _, scores := range []int64{3, 70, 1 << 40} {
+	for _, scores := range []int64{3, 70, 2 * size / 3} {
 		w := newTwin(t, b, fmt.Sprintf("board/%d", scores), store.Descending)
 		rng := rand.New(rand.NewPCG(20, uint64(scores)))
 		var entries []store.Submission

@@ -31,7 +31,7 @@ func (w *twin) compareHidden(t tester) {
 		for after := ""; ; after = all[len(all)-1].Key {
 			page, err := w.boards.Hidden(t.Context(), w.name, after, size)
 			wantWord(t, "Hidden", err, nil)
-			if all = append(all, page...); len(page) < size {
+			if all = append(all, page...); len(page) < size || len(all) > len(wanted) {
 				break
 			}
 		}

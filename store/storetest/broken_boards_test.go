@@ -22,6 +22,54 @@ type boards struct {
 	seal     func(ctx context.Context, board string) (store.BoardInfo, error)
 	list     func(ctx context.Context, prefix, after string, limit int) ([]string, error)
 	drop     func(ctx context.Context, board string) error
+	info     func(ctx context.Context, board string) (store.BoardInfo, error)
+	scores   func(ctx context.Context, board string, keys []string) (map[string]store.Entry, error)
+	hide     func(ctx context.Context, board string, hidden bool, keys []string) (int, error)
+	hidden   func(ctx context.Context, board, after string, limit int) ([]store.HiddenEntry, error)
+	walk     func(ctx context.Context, board string, from store.Cursor, limit int) (store.Page, store.Cursor, error)
+	check    func(ctx context.Context, board string, repair bool) (store.BoardCheck, error)
+}
+
+func (b *boards) Info(ctx context.Context, board string) (store.BoardInfo, error) {
+	if b.info != nil {
+		return b.info(ctx, board)
+	}
+	return b.Boards.Info(ctx, board)
+}
+
+func (b *boards) Scores(ctx context.Context, board string, keys ...string) (map[string]store.Entry, error) {
+	if b.scores != nil {
+		return b.scores(ctx, board, keys)
+	}
+	return b.Boards.Scores(ctx, board, keys...)
+}
+
+func (b *boards) Hide(ctx context.Context, board string, hidden bool, keys ...string) (int, error) {
+	if b.hide != nil {
+		return b.hide(ctx, board, hidden, keys)
+	}
+	return b.Boards.Hide(ctx, board, hidden, keys...)
+}
+
+func (b *boards) Hidden(ctx context.Context, board, after string, limit int) ([]store.HiddenEntry, error) {
+	if b.hidden != nil {
+		return b.hidden(ctx, board, after, limit)
+	}
+	return b.Boards.Hidden(ctx, board, after, limit)
+}
+
+func (b *boards) Walk(ctx context.Context, board string, from store.Cursor, limit int) (store.Page, store.Cursor, error) {
+	if b.walk != nil {
+		return b.walk(ctx, board, from, limit)
+	}
+	return b.Boards.Walk(ctx, board, from, limit)
+}
+
+func (b *boards) Check(ctx context.Context, board string, repair bool) (store.BoardCheck, error) {
+	if b.check != nil {
+		return b.check(ctx, board, repair)
+	}
+	return b.Boards.Check(ctx, board, repair)
 }
 
 func (b *boards) Create(ctx context.Context, board string, spec store.BoardSpec) (store.BoardInfo, error) {

@@ -4,10 +4,13 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/memstore"
 	"github.com/shoalworks/shoal/store/storetest"
@@ -36,6 +39,10 @@ func allBroken() []broken {
 	all = append(all, brokenContexts()...)
 	all = append(all, brokenRules()...)
 	all = append(all, brokenLives()...)
+	all = append(all, brokenRanks()...)
+	all = append(all, brokenHides()...)
+	all = append(all, brokenWalks()...)
+	all = append(all, brokenChecks()...)
 	return append(all, brokenBuses()...)
 }
 
@@ -57,11 +64,25 @@ func TestBrokenDriver(t *testing.T) {
 	}
 }
 
+// ahead is the system's clock, which can be set forward.
+type ahead struct {
+	clock.Clock
+	by atomic.Int64
+}
+
+func (a *ahead) Now() time.Time { return a.Clock.Now().Add(time.Duration(a.by.Load())) }
+
 // harness decorates each handle of a fresh engine.
 func harness[T any](fresh func() func(T) T, open func(*memstore.Engine) T) func(*testing.T) storetest.Harness[T] {
 	return func(*testing.T) storetest.Harness[T] {
-		e, decorate := memstore.New(nil), fresh()
-		return storetest.Harness[T]{Open: func(*testing.T) T { return decorate(open(e)) }, Shared: true, Reopens: true}
+		c := &ahead{Clock: clock.System()}
+		e, decorate := memstore.New(&memstore.Options{Clock: c}), fresh()
+		return storetest.Harness[T]{
+			Open:    func(*testing.T) T { return decorate(open(e)) },
+			Shared:  true,
+			Reopens: true,
+			Pass:    func(_ *testing.T, d time.Duration) { c.by.Add(int64(d)) },
+		}
 	}
 }
 

@@ -1,0 +1,291 @@
+package board
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/shoalworks/shoal/store"
+)
+
+// MaxBans is how many keys may be banned. A ban beyond them is refused with [ErrFull].
+const MaxBans = 100_000
+
+// mostBans is how many a service reads: bans that were made at the same time may be a few too
+// many.
+const mostBans = MaxBans + MaxBans/10
+
+// banList is the list of banned keys as a service knows it. It follows the records: once as a
+// whole, and then by the marks, which stay longer than the list may be old.
+type banList struct {
+	keys atomic.Pointer[map[string]struct{}] // replaced, never changed, by who holds turn
+	turn chan struct{}                       // held by the one who reads
+	mu   struct {
+		sync.Mutex
+		begun   uint64        // readings that have begun
+		through uint64        // the last of them that succeeded
+		read    time.Duration // when that one began
+		whole   time.Duration // when the last one of the whole list began
+		fresh   []string      // newly banned: their values may wait in queues
+		late    []string      // learned of later than the marks promise: to be hidden here
+	}
+}
+
+func (l *banList) init() {
+	l.turn = make(chan struct{}, 1)
+	l.keys.Store(&map[string]struct{}{})
+}
+
+// has tells whether a key is banned.
+func (l *banList) has(key string) bool {
+	keys := l.keys.Load()
+	if keys == nil || len(*keys) == 0 {
+		return false
+	}
+	_, ok := (*keys)[key]
+	return ok
+}
+
+// refreshBans brings the list up to what was stored when it was called. Callers that come
+// while others wait share a reading that begins after they came.
+func (s *Service) refreshBans(ctx context.Context) error {
+	if !s.moderated() {
+		return nil
+	}
+	ctx, cancel := s.bounded(s.inside(ctx))
+	defer cancel()
+	l := &s.moderation.list
+	l.mu.Lock()
+	seen := l.mu.begun
+	l.mu.Unlock()
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("bans: %w: %w", store.ErrUnavailable, context.Cause(ctx))
+	}
+	l.mu.Lock()
+	if l.mu.through > seen {
+		l.mu.Unlock()
+		return nil
+	}
+	l.mu.begun++
+	number, first := l.mu.begun, l.mu.through == 0
+	now := s.uptime()
+	whole := first || now-l.mu.read > trustFor || now-l.mu.whole > wholeEvery
+	late := !first && now-l.mu.read > trustFor
+	l.mu.Unlock()
+	next, err := s.readBans(ctx, whole, *l.keys.Load())
+	if errors.Is(err, store.ErrUnsupported) {
+		return nil // a store that cannot list has no bans
+	}
+	if err != nil {
+		return fmt.Errorf("bans: %w", err)
+	}
+	s.installBans(next, number, now, whole, late)
+	return nil
+}
+
+// readBans reads the whole list, or what the marks say of the one before. It is given the
+// number of marks, so that more than one look can read lead to the whole.
+func (s *Service) readBans(ctx context.Context, whole bool, before map[string]struct{}) (map[string]struct{}, error) {
+	marks, err := s.readMarks(ctx, markBan)
+	if err != nil {
+		return nil, err
+	}
+	s.see(markBan, marks)
+	if whole || len(marks) == maxMarks {
+		return s.readAllBans(ctx)
+	}
+	if len(marks) == 0 {
+		return before, nil
+	}
+	keys := make([]string, len(marks))
+	for i, rec := range marks {
+		keys[i] = banKey(markBan.marked(rec.Key))
+	}
+	recs, err := s.get(ctx, keys...)
+	if err != nil {
+		return nil, err
+	}
+	next := maps.Clone(before)
+	for i, rec := range recs {
+		key := markBan.marked(marks[i].Key)
+		if in, err := readIntent(rec, store.Record{}); err != nil || in.banned() {
+			next[key] = struct{}{} // what a later release wrote is taken for a ban
+		} else {
+			delete(next, key)
+		}
+	}
+	return next, nil
+}
+
+func (s *Service) readAllBans(ctx context.Context) (map[string]struct{}, error) {
+	next := make(map[string]struct{})
+	r := store.Prefix(banFolder)
+	r.Limit = mostBans + 1
+	for rec, err := range s.host.records.Scan(ctx, r) {
+		if err != nil {
+			return nil, err
+		}
+		if len(next) == mostBans {
+			s.host.logger.ErrorContext(ctx, "more bans than are kept: the last ones hold only on boards that were there before them", "kept", mostBans)
+			break
+		}
+		if in, err := readIntent(rec, store.Record{}); err != nil || in.banned() {
+			next[rec.Key[len(banFolder):]] = struct{}{}
+		}
+	}
+	return next, nil
+}
+
+// installBans replaces the list, and notes who is new on it.
+func (s *Service) installBans(next map[string]struct{}, number uint64, now time.Duration, whole, late bool) {
+	l := &s.moderation.list
+	before := *l.keys.Load()
+	var fresh []string
+	for key := range next {
+		if _, ok := before[key]; !ok {
+			fresh = append(fresh, key)
+		}
+	}
+	slices.Sort(fresh)
+	l.keys.Store(&next)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.through, l.mu.read = number, now
+	if whole {
+		l.mu.whole = now
+	}
+	l.mu.fresh = append(l.mu.fresh, fresh...)
+	if late {
+		l.mu.late = append(l.mu.late, fresh...)
+	}
+}
+
+// takeFresh are the keys that were newly banned since the last call.
+func (l *banList) takeFresh() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fresh := l.mu.fresh
+	l.mu.fresh = nil
+	return fresh
+}
+
+func (l *banList) takeLate() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	late := l.mu.late
+	l.mu.late = nil
+	return late
+}
+
+// hideLate hides, on the boards that this service has written to, whom it learned of late: it
+// may have written their scores to a board that was made anew meanwhile.
+func (s *Service) hideLate(ctx context.Context) error {
+	late := s.moderation.list.takeLate()
+	if len(late) == 0 {
+		return nil
+	}
+	var errs []error
+	for _, b := range s.boards.Load().sorted {
+		if b.wrote.Load() == 0 {
+			continue
+		}
+		if _, err := s.hideOn(ctx, b.name, true, late); err != nil && !beyond(err) {
+			errs = append(errs, err)
+		}
+	}
+	err := errors.Join(errs...)
+	if err != nil {
+		l := &s.moderation.list
+		l.mu.Lock()
+		l.mu.late = append(l.mu.late, late...)
+		l.mu.Unlock()
+	}
+	return err
+}
+
+// guard is what a board remembers of its bans.
+type guard struct {
+	mu struct {
+		sync.Mutex
+		life   uint64              // grows when the board may have been made anew
+		fresh  bool                // the list was read after the board was seen to exist
+		hidden map[string]struct{} // banned keys that were hidden here, whose scores come past the queue
+	}
+}
+
+// reset forgets: the board may have been made anew.
+func (g *guard) reset() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.mu.life++
+	g.mu.fresh, g.mu.hidden = false, nil
+}
+
+func (g *guard) state() (life uint64, fresh bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.mu.life, g.mu.fresh
+}
+
+// note has the guard remember that the list was read, and whom it led to hide, unless the
+// board may have been made anew meanwhile.
+func (g *guard) note(life uint64, hits []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.mu.life != life {
+		return
+	}
+	if g.mu.fresh = true; g.mu.hidden == nil || len(g.mu.hidden)+len(hits) > store.MaxHidden {
+		g.mu.hidden = make(map[string]struct{}, len(hits))
+	}
+	for _, key := range hits {
+		g.mu.hidden[key] = struct{}{}
+	}
+}
+
+// watch comes before a write to a board that is there. It reads the list of bans, when that
+// has not been done since the board was first seen, and hides those of the keys that are
+// banned: a score of theirs that is on its way already is written, hidden.
+//
+// So no ban is missed. Either its record was stored before this reading of the list; or the
+// board was there before the record, and with it before the ban listed the boards, and then
+// the board hides the key itself, whoever writes.
+func (s *Service) watch(ctx context.Context, board string, g *guard, batch []store.Submission) error {
+	if !s.moderated() {
+		return nil
+	}
+	life, fresh := g.state()
+	if !fresh {
+		if err := s.refreshBans(ctx); err != nil {
+			return err
+		}
+	}
+	hits := g.banned(&s.moderation.list, batch)
+	if len(hits) > 0 {
+		if _, err := s.hideOn(ctx, board, true, hits); err != nil && !beyond(err) && !errors.Is(err, store.ErrUnsupported) {
+			return fmt.Errorf("hide the banned: %w", err)
+		}
+	}
+	g.note(life, hits)
+	return nil
+}
+
+// banned are those keys of the batch that are banned and were not hidden before.
+func (g *guard) banned(l *banList, batch []store.Submission) (keys []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, e := range batch {
+		if _, done := g.mu.hidden[e.Key]; !done && l.has(e.Key) {
+			keys = append(keys, e.Key)
+		}
+	}
+	return keys
+}

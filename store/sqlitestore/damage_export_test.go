@@ -1,0 +1,33 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql/driver"
+)
+
+// DoBoards has the writer of boards.db run a script.
+func (e *Engine) DoBoards(ctx context.Context, script string) error {
+	return e.boards.file.writer.do(ctx, workFunc(func(exec func(string) error) error { return exec(script) }), 1, 0)
+}
+
+// SortedKeys is the keys of a board by a full sort, without index or counts.
+func (e *Engine) SortedKeys(ctx context.Context, board string) (keys []string, err error) {
+	err = e.boards.file.pool.read(ctx, func(ctx context.Context, c *conn) error {
+		return c.query(ctx, `SELECT e.key FROM entries e NOT INDEXED JOIN boards b ON b.id = e.board
+			WHERE b.name = ? ORDER BY e.place, e.sequence`, func(row []driver.Value) error {
+			keys = append(keys, text(row[0]))
+			return nil
+		}, board)
+	})
+	return keys, err
+}
+
+// Uncount forgets the counts of a board, as the beginning of a repair does.
+func (e *Engine) Uncount(ctx context.Context, board string) error {
+	return e.boards.file.writer.do(ctx, &recount{board: board, begin: true, sizes: e.boards.sizes}, 1, 0)
+}
+
+// CountOn counts one shelf of a board that is being repaired.
+func (e *Engine) CountOn(ctx context.Context, board string) error {
+	return e.boards.file.writer.do(ctx, &recount{board: board, sizes: e.boards.sizes}, 1, 0)
+}

@@ -1,0 +1,148 @@
+package sqlitestore
+
+import (
+	"context"
+
+	"github.com/shoalworks/shoal/store"
+)
+
+// This file makes the counts of a board anew while others read and write.
+//
+// The old counts go at once. Then shelf after shelf is counted, each in a write of its own,
+// and the board's row says where the counts end: what is merged or removed there or beyond is
+// not counted, and a rank beyond it is counted entry by entry. So every state in between is
+// right, only slower, whoever writes or is killed; whoever opens the folder next goes on.
+
+// recount makes the counts of a board anew.
+func (h *boards) recount(ctx context.Context, board string) error {
+	w := &recount{board: board, begin: true, sizes: h.sizes}
+	for {
+		if err := h.file.writer.do(ctx, w, sweepEntries, 0); err != nil {
+			h.sweeper.wake() // it goes on
+			return err
+		}
+		if w.missing {
+			return store.ErrNoBoard
+		}
+		if w.done {
+			return nil
+		}
+		w = &recount{board: board, sizes: h.sizes}
+	}
+}
+
+// recount is one step of it: the beginning, or a shelf.
+type recount struct {
+	board string
+	begin bool
+	sizes sizes
+
+	// Written by the writer.
+	missing, done bool
+}
+
+// apply implements work.
+func (w *recount) apply(ctx context.Context, t *transaction) error {
+	b, ok, err := findBoard(ctx, t.conn, w.board)
+	if err != nil {
+		return err
+	}
+	w.missing, w.done = !ok, ok && b.counted == nil && !w.begin
+	switch {
+	case w.missing || w.done: // somebody else was faster
+		return nil
+	case w.begin:
+		return b.uncount(ctx, t.conn)
+	}
+	w.done, err = b.countOn(ctx, t.conn, w.sizes)
+	return err
+}
+
+const (
+	deleteShelves = `DELETE FROM shelves WHERE board = ?`
+	hideBoth      = `INSERT OR REPLACE INTO hidden (board, key, scored, place, sequence, epoch, revision, meta)
+		SELECT e.board, e.key, 1, e.place, e.sequence, e.epoch, e.revision, e.meta
+			FROM hidden h CROSS JOIN entries e ON e.board = h.board AND e.key = h.key WHERE h.board = ?`
+	rankNoHidden = `DELETE FROM entries WHERE board = ?1 AND key IN (SELECT key FROM hidden WHERE board = ?1)`
+)
+
+// uncount forgets the counts. Hidden keys that are ranked are ranked no more.
+func (b boardRow) uncount(ctx context.Context, c *conn) error {
+	for _, sql := range [...]string{hideBoth, rankNoHidden, deleteShelves} {
+		if _, err := c.exec(ctx, sql, b.id); err != nil {
+			return err
+		}
+	}
+	first := firstPosition()
+	b.counted = &first
+	b.info.Sequence++ // ranks that were wrong may be cached
+	b.log.end()       // what left without a change of the board's sequence is in no log
+	if err := b.save(ctx, c); err != nil {
+		return err
+	}
+	return b.saveCounted(ctx, c)
+}
+
+// countOn counts one shelf more, the first whose entries are in no count; done tells that it
+// was the last.
+func (b boardRow) countOn(ctx context.Context, c *conn, z sizes) (done bool, err error) {
+	from := *b.counted
+	var buckets []bucket
+	for at := from; len(buckets) < z.shelf && !done; {
+		row, err := c.first(ctx, selectNth, b.id, at.place, at.sequence, z.bucket)
+		if err != nil {
+			return false, err
+		}
+		own, n := at, z.bucket
+		if done = row == nil; done {
+			last := lastPosition()
+			n, err = c.number(ctx, countInside, b.id, at.place, at.sequence, last.place, last.sequence)
+			if err != nil {
+				return false, err
+			}
+		} else {
+			at = position{place: integer(row[0]), sequence: integer(row[1])}
+			b.counted = &at
+		}
+		buckets = append(buckets, bucket{from: own, entries: n})
+	}
+	if err := b.saveShelf(ctx, c, from, buckets); err != nil {
+		return false, err
+	}
+	end := lastPosition()
+	if done {
+		b.counted = nil
+	} else {
+		end = *b.counted
+	}
+	return done, b.finishCount(ctx, c, from, end)
+}
+
+func (b boardRow) saveShelf(ctx context.Context, c *conn, from position, buckets []bucket) error {
+	sum := (&shelf{buckets: buckets}).entries()
+	_, err := c.exec(ctx, upsertShelf, b.id, from.place, from.sequence, sum, encodeBuckets(buckets))
+	return err
+}
+
+// finishCount notes what was counted, and the board's numbers when that was all.
+func (b boardRow) finishCount(ctx context.Context, c *conn, from, end position) error {
+	row, err := c.first(ctx, countBetween, b.id, from.place, from.sequence, end.place, end.sequence)
+	if err != nil {
+		return err
+	}
+	newest := integer(row[1])
+	if b.counted == nil {
+		if row, err = c.first(ctx, lookHidden, b.id); err != nil {
+			return err
+		}
+		b.info.Hidden, newest = integer(row[0]), max(newest, integer(row[1]))
+		if b.info.Count, err = c.number(ctx, sumAllShelves, b.id); err != nil {
+			return err
+		}
+	}
+	b.info.Sequence = max(b.info.Sequence, uint64(newest))
+	if err := b.save(ctx, c); err != nil {
+		return err
+	}
+	return b.saveCounted(ctx, c)
+}

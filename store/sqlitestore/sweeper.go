@@ -1,0 +1,102 @@
+package sqlitestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/shoalworks/shoal/clock"
+	"github.com/shoalworks/shoal/store"
+)
+
+// sweeper removes what dropped boards and ended logs held, ends logs that nobody walks, and
+// goes on with counts that are being made anew: a little at a time, so that others can write
+// in between. What a crash leaves is done by whoever opens the folder next.
+type sweeper struct {
+	writer *writer
+	sizes  sizes
+	clock  clock.Clock
+	log    *slog.Logger
+	kick   chan struct{}
+	cancel context.CancelFunc
+	done   chan struct{}
+	once   sync.Once
+}
+
+func startSweeper(ctx context.Context, f *file, o Options, z sizes) *sweeper {
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s := &sweeper{
+		writer: f.writer, sizes: z, clock: o.Clock, log: o.Logger,
+		kick: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}),
+	}
+	s.wake()
+	go s.run(own)
+	return s
+}
+
+// wake has the sweeper look.
+func (s *sweeper) wake() {
+	select {
+	case s.kick <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// run looks when it is woken, and again after a while as long as there are logs: they end
+// when nobody has called for long enough, though nobody writes.
+func (s *sweeper) run(ctx context.Context) {
+	defer close(s.done)
+	for logs := false; ; {
+		if !s.wait(ctx, logs) {
+			return
+		}
+		var err error
+		if logs, err = s.sweep(ctx); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrClosed) {
+			s.log.WarnContext(ctx, "sqlitestore: removing what boards no longer need failed, the next start tries again", "err", err)
+		}
+	}
+}
+
+// wait waits until the sweeper should look; false means the end.
+func (s *sweeper) wait(ctx context.Context, logs bool) bool {
+	var again <-chan time.Time
+	if logs {
+		t := s.clock.NewTimer(store.WalkFor + time.Second)
+		defer t.Stop()
+		again = t.C()
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-s.kick:
+	case <-again:
+	}
+	return true
+}
+
+// sweep works until nothing is left, and answers whether there are logs that will end.
+func (s *sweeper) sweep(ctx context.Context) (logs bool, err error) {
+	for {
+		w := &sweep{sizes: s.sizes}
+		if err := s.writer.do(ctx, w, sweepEntries, 0); err != nil {
+			return false, err
+		}
+		if w.clean {
+			return w.logs, nil
+		}
+	}
+}
+
+// close ends the sweeper, whatever is left.
+func (s *sweeper) close(ctx context.Context) error {
+	s.once.Do(s.cancel)
+	select {
+	case <-s.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("sqlitestore: close: %w", context.Cause(ctx))
+	}
+}

@@ -1,0 +1,226 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/shoalworks/shoal/store"
+)
+
+// Walk implements store.Boards. The first call writes, so that the board remembers from then
+// on what it replaces; later ones only when half of the time has passed until it forgets. A
+// walk that one call shows whole, or through a sealed board, never does.
+func (h *boards) Walk(ctx context.Context, board string, from store.Cursor, limit int) (store.Page, store.Cursor, error) {
+	cursor := from
+	for kept := false; ; kept = true {
+		var page store.Page
+		next, keep := cursor, false
+		var refused error
+		err := h.read(ctx, "walk", board, func(ctx context.Context, c *conn, b boardRow) (err error) {
+			at := cursor
+			begins := at == (store.Cursor{})
+			if begins {
+				at = beginning(b.info)
+			}
+			if keep, refused = b.walkable(at, h.file.now()); refused != nil {
+				return nil //nolint:nilerr // it is not the engine's
+			}
+			if begins && at.Total <= int64(limit) {
+				keep = false // it ends here too
+			}
+			if keep && !kept {
+				return nil
+			}
+			page, refused, err = b.walk(ctx, c, at, limit)
+			next = seen(at, page.Entries)
+			return err
+		})
+		if refused != nil {
+			err = fmt.Errorf("sqlitestore: walk of board %s: %w", board, refused)
+		}
+		if err != nil {
+			return store.Page{}, from, err
+		}
+		if !keep || kept {
+			return page, next, nil
+		}
+		if cursor, err = h.keepWalk(ctx, board, cursor); err != nil {
+			return store.Page{}, from, fmt.Errorf("sqlitestore: walk of board %s: %w", board, err)
+		}
+	}
+}
+
+// keepWalk has the board remember what it replaces, for the walk at the cursor, and answers
+// the cursor, which may have been the zero one.
+func (h *boards) keepWalk(ctx context.Context, board string, from store.Cursor) (store.Cursor, error) {
+	w := &keepWalk{board: board, from: from}
+	err := h.file.writer.do(ctx, w, 1, len(board))
+	switch {
+	case errors.Is(err, store.ErrUnknown): // a walk is a read: what was asked for was not done
+		return from, fmt.Errorf("%w: %v", store.ErrUnavailable, err) //nolint:errorlint // one word of the vocabulary
+	case err != nil:
+		return from, err
+	case w.refused != nil:
+		return from, w.refused
+	}
+	if w.began {
+		h.sweeper.wake() // it ends the log if nobody else does
+	}
+	return w.from, nil
+}
+
+// keepWalk is the work of it.
+type keepWalk struct {
+	board string
+	from  store.Cursor
+
+	// Written by the writer, with from.
+	refused error
+	began   bool // a log began
+}
+
+// apply implements work.
+func (w *keepWalk) apply(ctx context.Context, t *transaction) error {
+	b, ok, err := findBoard(ctx, t.conn, w.board)
+	if err != nil {
+		return err
+	}
+	from := w.from
+	if ok && from == (store.Cursor{}) {
+		from = beginning(b.info)
+	}
+	switch {
+	case !ok:
+		w.refused = store.ErrNoBoard
+	default:
+		_, w.refused = b.walkable(from, t.at)
+	}
+	if w.refused != nil {
+		return nil //nolint:nilerr // the refusal is this job's own; the transaction goes on
+	}
+	w.began = !b.log.fresh(t.at)
+	b.log.keep(from.Version, t.at)
+	w.from = from
+	return b.saveLog(ctx, t.conn)
+}
+
+// walk reads the next entries of the board as it was at the cursor's version.
+func (b boardRow) walk(ctx context.Context, c *conn, from store.Cursor, limit int) (page store.Page, refused, err error) {
+	page = store.Page{Total: from.Total, Info: store.BoardInfo{
+		Order: b.info.Order, Generation: from.Generation, Count: from.Total, Sequence: from.Version,
+	}}
+	want := int(max(0, min(int64(limit), from.Total-from.Seen)))
+	w := &walking{conn: c, board: b, version: int64(from.Version), at: after(b.info.Order, from), want: want}
+	if err := w.run(ctx); err != nil {
+		return store.Page{}, nil, err
+	}
+	if len(w.rows) < want { // a cursor that no walk has answered
+		return store.Page{}, fmt.Errorf("%w: %d entries were left, %d found", store.ErrCursor, want, len(w.rows)), nil
+	}
+	for i, r := range w.rows {
+		page.Offset = from.Seen
+		page.Entries = append(page.Entries, store.Standing{Entry: r.entry, Rank: from.Seen + int64(i) + 1})
+	}
+	return page, nil, nil
+}
+
+// walking reads one page of a walk.
+type walking struct {
+	conn    *conn
+	board   boardRow
+	version int64
+	at      position // behind which it goes on
+	want    int
+	rows    []walkRow
+}
+
+// Entries that came after the version are passed over: at most the board, and no more than
+// have come since the walk began.
+const (
+	selectWalk = `SELECT key, place, sequence, NULL FROM entries INDEXED BY standings
+		WHERE board = ? AND (place, sequence) > (?, ?) AND sequence <= ? ORDER BY place, sequence LIMIT ?`
+	selectWalkMeta = `SELECT s.key, s.place, s.sequence, e.meta FROM
+		(SELECT board, key, place, sequence FROM entries INDEXED BY standings
+			WHERE board = ? AND (place, sequence) > (?, ?) AND sequence <= ? ORDER BY place, sequence LIMIT ?) s
+		CROSS JOIN entries e ON e.board = s.board AND e.key = s.key ORDER BY s.place, s.sequence`
+	selectMoved = `SELECT key, place, sequence, meta FROM moved
+		WHERE board = ?1 AND log = ?2 AND (place, sequence) > (?3, ?4)
+			AND since <= ?5 AND at > ?5 AND at < 9223372036854775807 ORDER BY place, sequence LIMIT ?6`
+	selectShown = `SELECT place, sequence FROM moved INDEXED BY moved_shown
+		WHERE board = ? AND log = ? AND (place, sequence) > (?, ?) AND (place, sequence) <= (?, ?)
+			AND since > ? AND at = 9223372036854775807`
+)
+
+// run reads stretch by stretch: each ends where what was read of the entries or of the log
+// does.
+func (w *walking) run(ctx context.Context) error {
+	for more := true; more && len(w.rows) < w.want; {
+		limit := w.want - len(w.rows)
+		entries, err := w.entries(ctx, limit)
+		if err != nil {
+			return err
+		}
+		end := w.at
+		if more = len(entries) == limit; more {
+			end = entries[limit-1].at
+		}
+		var moved []walkRow
+		if w.version != int64(w.board.info.Sequence) {
+			if entries, moved, err = w.logged(ctx, entries, limit); err != nil {
+				return err
+			}
+		}
+		if len(moved) == limit && (!more || moved[limit-1].at.compare(end) < 0) {
+			end, more = moved[limit-1].at, true
+		}
+		if more {
+			entries, moved = entries[:within(entries, end)], moved[:within(moved, end)]
+		}
+		w.rows, w.at = append(w.rows, weave(entries, moved)...), end
+	}
+	w.rows = w.rows[:min(len(w.rows), w.want)]
+	return nil
+}
+
+// entries reads what stands now.
+func (w *walking) entries(ctx context.Context, limit int) ([]walkRow, error) {
+	sql := selectWalk
+	if w.board.metas {
+		sql = selectWalkMeta
+	}
+	return w.collect(ctx, sql, w.board.id, w.at.place, w.at.sequence, w.version, int64(limit))
+}
+
+// logged takes out of the entries what did not stand there at the version, and reads what
+// stood there then.
+func (w *walking) logged(ctx context.Context, entries []walkRow, limit int) (stood, moved []walkRow, err error) {
+	log := w.board.log
+	if n := len(entries); n > 0 && log.shown > 0 {
+		shown := make(map[position]bool)
+		last := entries[n-1].at
+		err := w.conn.query(ctx, selectShown, func(row []driver.Value) error {
+			shown[position{place: integer(row[0]), sequence: integer(row[1])}] = true
+			return nil
+		}, w.board.id, log.number, w.at.place, w.at.sequence, last.place, last.sequence, w.version)
+		if err != nil {
+			return nil, nil, err
+		}
+		entries = slices.DeleteFunc(entries, func(r walkRow) bool { return shown[r.at] })
+	}
+	moved, err = w.collect(ctx, selectMoved, w.board.id, log.number, w.at.place, w.at.sequence, w.version, int64(limit))
+	return entries, moved, err
+}
+
+func (w *walking) collect(ctx context.Context, sql string, args ...any) (rows []walkRow, err error) {
+	err = w.conn.query(ctx, sql, func(row []driver.Value) error {
+		at := position{place: integer(row[1]), sequence: integer(row[2])}
+		rows = append(rows, walkRow{at: at, entry: store.Entry{
+			Key: text(row[0]), Score: scoreAt(w.board.info.Order, at.place), Sequence: uint64(at.sequence), Meta: blob(row[3]),
+		}})
+		return nil
+	}, args...)
+	return rows, err
+}

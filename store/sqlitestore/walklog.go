@@ -1,0 +1,55 @@
+package sqlitestore
+
+import "context"
+
+// This file writes the log of a board: see walkLog.
+
+const (
+	insertMoved = `INSERT INTO moved (board, log, place, sequence, at, since, key, meta)
+		SELECT board, ?, place, sequence, ?, ?, key, meta FROM entries WHERE board = ? AND key = ?`
+	insertShown = `INSERT INTO moved (board, log, place, sequence, at, since, key)
+		VALUES (?, ?, ?, ?, 9223372036854775807, ?, ?)`
+	closeShown = `DELETE FROM moved WHERE board = ? AND log = ? AND place = ? AND sequence = ?
+		AND at = 9223372036854775807 RETURNING since`
+)
+
+// leaves logs that the entry of a key, whose row still is as it was, leaves its position at
+// the version.
+func (e *editing) leaves(ctx context.Context, key string, at position, version int64) error {
+	log := &e.board.log
+	if log.from == 0 {
+		return nil
+	}
+	since := at.sequence
+	if log.shown > 0 {
+		row, err := e.conn.first(ctx, closeShown, e.board.id, log.number, at.place, at.sequence)
+		if err != nil {
+			return err
+		}
+		if row != nil {
+			since = integer(row[0])
+		}
+	}
+	if !log.wants(since) {
+		return nil
+	}
+	if _, err := e.conn.exec(ctx, insertMoved, log.number, version, since, e.board.id, key); err != nil {
+		return err
+	}
+	log.add(e.sizes.walkLog)
+	return nil
+}
+
+// returns logs that an entry stands at its old position again, from the version on.
+func (e *editing) returns(ctx context.Context, key string, at position, version int64) error {
+	log := &e.board.log
+	if !log.wants(at.sequence) {
+		return nil
+	}
+	if _, err := e.conn.exec(ctx, insertShown, e.board.id, log.number, at.place, at.sequence, version, key); err != nil {
+		return err
+	}
+	log.shown++
+	log.add(e.sizes.walkLog)
+	return nil
+}
