@@ -73,7 +73,7 @@ func drawHappening(t *rapid.T) happening {
 
 // wish is one score that was handed in. Under store.Sum it is a digit: see digitOf.
 type wish struct {
-	node  *member
+	node  *crewmate
 	score int64
 	stamp uint64
 	state wishState
@@ -88,8 +88,8 @@ const (
 	gone                   // removed
 )
 
-// member is a node: a service on a way to the store of its own.
-type member struct {
+// crewmate is a node: a service on a way to the store of its own.
+type crewmate struct {
 	*board.Service
 	name   string
 	faults *faultstore.Faults
@@ -104,7 +104,7 @@ type member struct {
 type chronicle struct {
 	t       *testing.T
 	memory  *mirrored
-	nodes   [2]*member
+	nodes   [2]*crewmate
 	born    int
 	stamps  uint64
 	wishes  map[string]map[string][]*wish // by board and key
@@ -174,7 +174,7 @@ func (m *mirrored) check(ctx context.Context) error {
 // start puts a new node into a place.
 func (c *chronicle) start(place int) {
 	c.born++
-	m := &member{name: fmt.Sprintf("n%d", c.born)}
+	m := &crewmate{name: fmt.Sprintf("n%d", c.born)}
 	m.faults = faultstore.New(&faultstore.Options{Rule: m.meet})
 	var err error
 	m.Service, err = board.NewOn(board.Host{
@@ -187,7 +187,7 @@ func (c *chronicle) start(place int) {
 }
 
 // meet is the rule of a node's way to the store.
-func (m *member) meet(call faultstore.Call) faultstore.Fault {
+func (m *crewmate) meet(call faultstore.Call) faultstore.Fault {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -201,7 +201,7 @@ func (m *member) meet(call faultstore.Call) faultstore.Fault {
 	return f
 }
 
-func (m *member) plan(f ...faultstore.Fault) {
+func (m *crewmate) plan(f ...faultstore.Fault) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if f == nil {
@@ -273,7 +273,7 @@ func (c *chronicle) submit(h happening) error {
 }
 
 // settled marks what a node has written when nothing waits there any more.
-func (c *chronicle) settled(m *member) {
+func (c *chronicle) settled(m *crewmate) {
 	if total := m.Stats().Total; total.Queued+total.InFlight > 0 {
 		return
 	}
