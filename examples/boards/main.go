@@ -36,7 +36,7 @@ func main() {
 
 	// Others are submitted to: into memory, and to the store within a second.
 	must(0, boards.SubmitDecimal("BestTime", "u_0", "61.25"))
-	fmt.Println(boards.SubmitDecimal("BestTime", "u_0", "61.2504"))                                                     // never rounded
+	fmt.Println(boards.SubmitDecimal("BestTime", "u_0", "61.2504"))                                                      // never rounded
 	must(0, boards.SubmitDurable(ctx, "BestTime", store.Submission{Key: "u_1", Score: 59_004, Meta: []byte("on foot")})) // in the store
 	must(0, boards.FlushNow(ctx))
 
