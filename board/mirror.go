@@ -159,7 +159,7 @@ func (s *Service) reflect(b *board, p Profile) {
 		b.mirror.tell(e.Key, next)
 	case misfit(err):
 		s.warnMirror(b, p, err)
-	case errors.Is(err, ErrClosed), errors.Is(err, store.ErrSealed):
+	case errors.Is(err, ErrClosed), errors.Is(err, ErrBanned), errors.Is(err, store.ErrSealed):
 	default: // the queue is full: the next save tells it again
 		s.host.logger.Warn("a mirrored score was not queued", "board", b.name, "key", e.Key, "err", err)
 	}
