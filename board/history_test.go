@@ -334,6 +334,11 @@ func (c *chronicle) remove(h happening) error {
 	}
 	m.plan()
 	later(30 * time.Second) // what is delayed lands, or ends
+	if h.score%2 == 0 {
+		if err := c.submit(h); err != nil { // and what waits in the queue goes with the entry
+			return err
+		}
+	}
 	switch _, err := m.Remove(c.t.Context(), h.board, h.key); {
 	case c.sealed[h.board] && errors.Is(err, store.ErrSealed):
 		return nil
