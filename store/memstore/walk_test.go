@@ -28,7 +28,7 @@ func step(t *testing.T, b store.Boards, c *store.Cursor, n int) string {
 }
 
 // wantStep fails unless the next n entries of a walk are these.
-func wantStep(t *testing.T, b store.Boards, c *store.Cursor, n int, want string) { //nolint:revive // what a step is
+func wantStep(t *testing.T, b store.Boards, c *store.Cursor, n int, want string) {
 	t.Helper()
 	if got := step(t, b, c, n); got != want {
 		t.Fatalf("the walk shows %q, want %q", got, want)
