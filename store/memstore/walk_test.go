@@ -182,6 +182,11 @@ func TestSnapshotHoldsHiddenAndWalks(t *testing.T) {
 	var before store.Cursor
 	wantStep(t, b, &before, 1, "1.a=30")
 	score(t, b, "c", 15)
+	for i := 1; i < store.MaxWalks; i++ { // so that one more has to replace one
+		score(t, b, "d", int64(i-store.MaxWalks))
+		other := store.Cursor{}
+		wantStep(t, b, &other, 1, "1.a=30")
+	}
 	snapshot := e.Snapshot(memstore.Boards)
 	for round := range 3 { // a snapshot can be restored many times
 		last(7, 20) // the score stays, the stamp does not
@@ -193,7 +198,7 @@ func TestSnapshotHoldsHiddenAndWalks(t *testing.T) {
 		after := store.Cursor{}
 		wantStep(t, b, &after, 1, "1.b=99")
 		e.Restore(snapshot)
-		if got := standings(t, b, "board"); got != "first: 1.a=30 2.c=15" {
+		if got := standings(t, b, "board"); got != "first: 1.a=30 2.c=15 3.d=-1" {
 			t.Fatalf("restored %q", got)
 		}
 		listed, err := b.Hidden(t.Context(), "board", "", 10)
