@@ -224,6 +224,27 @@ func TestSnapshotHoldsHiddenAndWalks(t *testing.T) {
 	}
 }
 
+// A cursor that does not fit the version that it names is refused, and not followed into
+// nothing.
+func TestCursorThatDoesNotFit(t *testing.T) {
+	b := three(t, memstore.New(nil))
+	var good store.Cursor
+	wantStep(t, b, &good, 2, "1.a=30 2.b=20")
+	for _, damage := range []func(*store.Cursor){
+		func(c *store.Cursor) { c.Total++ },
+		func(c *store.Cursor) { c.Seen = 1 },
+		func(c *store.Cursor) { c.Score++ },
+		func(c *store.Cursor) { c.Sequence++ },
+		func(c *store.Cursor) { c.Generation = "second" },
+		func(c *store.Cursor) { c.Version++ },
+	} {
+		bad := good
+		damage(&bad)
+		wantTooOld(t, b, bad)
+	}
+	wantStep(t, b, &good, 2, "3.c=10")
+}
+
 func BenchmarkStandingModes(b *testing.B) {
 	const n = 1_000_000
 	boards := memstore.New(nil).Boards()
