@@ -230,3 +230,68 @@ func fillScores(b *testing.B, boards store.Boards, board string, scores int64) {
 		}
 	}
 }
+
+// BenchmarkCheck measures a Check, and a repair of a board without counts.
+func BenchmarkCheck(b *testing.B) {
+	e := open(b, b.TempDir(), nil)
+	fillBoard(b, e.Boards(), *entriesFlag)
+	for _, c := range []struct {
+		name   string
+		damage string
+	}{{"healthy", "SELECT 1"}, {"repair", "DELETE FROM shelves"}} {
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				if err := e.DoBoards(b.Context(), c.damage); err != nil {
+					b.Fatal(err)
+				}
+				check, err := e.Boards().Check(b.Context(), "top", true)
+				if err != nil || check.Entries != int64(*entriesFlag) {
+					b.Fatalf("Check = %+v, %v", check, err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkWalk measures what a walk costs its caller, a page of 1,000, and what it costs the
+// writers: batches that are logged, and such that are not because their entries already are.
+func BenchmarkWalk(b *testing.B) {
+	e := open(b, b.TempDir(), nil)
+	fillBoard(b, e.Boards(), *entriesFlag)
+	pages := func(b *testing.B) {
+		cursor, n := store.Cursor{}, 0
+		for b.Loop() {
+			page, next, err := e.Boards().Walk(b.Context(), "top", cursor, store.MaxPage)
+			if err != nil || len(page.Entries) == 0 {
+				b.Fatalf("Walk = %d entries, %v", len(page.Entries), err)
+			}
+			if cursor, n = next, n+len(page.Entries); next.Done() {
+				cursor = store.Cursor{}
+			}
+		}
+		b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "rows/s")
+	}
+	b.Run("unchanged", pages)
+	batches := improvements(store.MaxMerge)
+	merges := func(fresh bool) func(b *testing.B) {
+		return func(b *testing.B) {
+			entries := batches()
+			for b.Loop() {
+				if fresh {
+					entries = batches()
+				}
+				for i := range entries {
+					entries[i].Stamp.Epoch++
+					entries[i].Score++
+				}
+				if _, err := e.Boards().Merge(b.Context(), "top", store.Batch{Rule: store.Last, Entries: entries}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N*len(entries))/b.Elapsed().Seconds(), "rows/s")
+		}
+	}
+	b.Run("merge/logged", merges(true))
+	b.Run("merge/logged-before", merges(false))
+	b.Run("changed", pages)
+}
