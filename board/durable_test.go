@@ -286,6 +286,22 @@ func TestDurableThatIsRemoved(t *testing.T) {
 	})
 }
 
+// What was removed after a write whose answer was lost may be there after all.
+func TestDurableThatIsRemovedInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, &board.Options{Boards: boards{"K": {}}})
+		r.store.failNext("merge", late)
+		got := r.durably(t.Context(), "K", sub("u1", 5))
+		synctest.Wait()
+		if _, err := r.Remove(t.Context(), "K", "u1"); err != nil {
+			t.Fatal(err)
+		}
+		if err := got(); !errors.Is(err, board.ErrRemoved) || store.OutcomeOf(err) != store.Unknown {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 // While the store is down it is not asked more often because somebody waits.
 func TestDurableKeepsToTheRetries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
