@@ -99,6 +99,7 @@ func TestDurableWhateverAnswerIsLost(t *testing.T) {
 }
 
 func durableWithFault(t *testing.T, rule store.Rule, nth int, f fault) {
+	t.Helper()
 	r := start(t, &board.Options{Boards: boards{"K": {Rule: rule}}})
 	calls := 0
 	r.store.setRule(func(c call) fault {
