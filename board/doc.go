@@ -8,6 +8,8 @@
 //     waits for the same key. It never waits for the store.
 //   - The first score that waits arms one timer. When it fires, a window takes what waits,
 //     up to a cap, and writes it with one Merge for each board. An idle service has no timer.
+//   - A board with a [Source] mirrors the profiles of a set: [Service.Mirror] is told what
+//     their durable states are, and nobody submits.
 //   - [Service.Top] serves the best entries from a cached page: one read of the store a
 //     cache window, however many callers.
 //   - [Service.Standing], [Service.Around], [Service.Scores], [Service.Percentile] and
