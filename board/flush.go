@@ -153,7 +153,7 @@ func (s *Service) FlushNow(ctx context.Context) error {
 
 // window writes once what waits, within the budget.
 func (s *Service) window(ctx context.Context, urgent bool) (t tally) {
-	s.lookIfOld()
+	s.lookIfOld() //nolint:contextcheck // it outlives the call
 	s.purge(ctx)
 	if s.backend != nil {
 		return s.keyWindow(ctx, urgent)
@@ -300,6 +300,9 @@ func (s *Service) send(ctx context.Context, b *board, c batch) answer {
 		if err := s.prepare(ctx, b, c); err != nil {
 			return answer{err: err}
 		}
+	}
+	if err := s.barredFromBackend(c); err != nil {
+		return answer{err: err}
 	}
 	a := s.merge(ctx, b, c)
 	if !errors.Is(a.err, store.ErrNoBoard) {
