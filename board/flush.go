@@ -239,7 +239,7 @@ func (s *Service) settleWritten(ctx context.Context, b *board, f *flight, c batc
 	stored, over := overflowed(c, changes)
 	b.counts.written.Add(uint64(len(stored)))
 	b.settle(f, batch{})
-	settleAll(stored, nil)
+	settleStored(stored)
 	if len(over) > 0 {
 		s.report(ctx, b, batch{values: over}, ErrOverflow)
 	}
@@ -275,13 +275,7 @@ func (s *Service) report(ctx context.Context, b *board, c batch, reason error) {
 	for _, l := range s.onRefused.all() {
 		l.fn(r)
 	}
-	for _, v := range c.values {
-		if v.doubt {
-			v.awaits.settle(fmt.Errorf("%w: %w", reason, store.ErrUnknown))
-		} else {
-			v.awaits.settle(reason)
-		}
-	}
+	settleLost(c.values, reason)
 }
 
 // outcome notes how the window went for the board; the first failure of a row is logged, and
