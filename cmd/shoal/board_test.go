@@ -115,7 +115,7 @@ func TestBoardCommandsRefuseWhatIsWrong(t *testing.T) {
 		{5, "nobody has written to it", "hide BestTime ann"},
 		{2, "at byte 1", "rank Kills a/b"},
 		{2, "empty part", "top a//b"},
-		{2, "key 2: ann comes twice", "scores Kills ann ann"},
+		{2, "key 3: ann comes twice", "scores Kills ann bob ann"},
 		{2, "--count: 1 to 1000", "top Kills -n 0"},
 		{2, "--offset: 0 or more", "top Kills --offset=-1"},
 		{2, "0 to 499 expected", "around Kills ann -n 500"},
