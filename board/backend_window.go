@@ -27,6 +27,7 @@ func (s *Service) keyWindow(ctx context.Context, urgent bool) (t tally) {
 			in = append(in, &keyTurn{board: b, retry: retry})
 		}
 	}
+	s.meetBans(ctx, in)
 	for open := in; budget > 0 && len(open) > 0 && ctx.Err() == nil; {
 		open, budget = s.round(ctx, open, budget, &t)
 	}
@@ -54,6 +55,24 @@ func (k *keyTurn) begin() *flight {
 		}
 		k.left = true
 		k.board.land(f)
+	}
+}
+
+// meetBans sees to it that the list of bans is known before a board is first written: a Backend
+// hides nothing. A store that cannot be read now holds up no score.
+func (s *Service) meetBans(ctx context.Context, in []*keyTurn) {
+	ctx, cancel := s.bounded(s.inside(ctx))
+	defer cancel()
+	for _, k := range in {
+		if k.board.checked() {
+			continue
+		}
+		if err := s.watch(ctx, k.board.name, &k.board.guard, nil); err != nil {
+			s.host.logger.WarnContext(ctx, "bans not known", "board", k.board.name, "err", err)
+			return
+		}
+		k.board.check(true)
+		s.purge(ctx)
 	}
 }
 

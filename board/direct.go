@@ -17,8 +17,15 @@ import (
 //
 // On a board that is defined here a score outside its Min and Max refuses the whole batch, as
 // Submit does. Scores of banned keys are written, hidden: a batch is not held up by them.
+//
+// Where the node has a request budget, a batch of another rule than store.Sum that is larger
+// than what the budget ever holds is written in parts, as it allows: then it is not atomic,
+// and when a part fails the outcome is unknown.
 func (s *Service) Merge(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
 	if err := s.direct(board); err != nil {
+		return nil, err
+	}
+	if err := checkEntries(board, batch.Entries); err != nil {
 		return nil, err
 	}
 	b := s.boards.Load().byName[board]
@@ -42,6 +49,16 @@ func (s *Service) Merge(ctx context.Context, board string, batch store.Batch) ([
 		}
 	}
 	return changes, directError("merge", board, err)
+}
+
+// checkEntries refuses keys that no read would take.
+func checkEntries(board string, entries []store.Submission) error {
+	for i, e := range entries {
+		if err := checkKey(board, e.Key); err != nil {
+			return ofEntry(err, i, len(entries))
+		}
+	}
+	return nil
 }
 
 // screen checks a batch that comes past the queue: each score against the limits of a board

@@ -131,11 +131,7 @@ func (q *Queue) Take(keys ...string) []Waiting { return waiting(q.q.take(keys)) 
 
 // GiveBack puts values to the front.
 func (q *Queue) GiveBack(values []Waiting) {
-	back := make([]pending, len(values))
-	for i, v := range values {
-		back[i] = pending{value: value{score: v.Score}, key: v.Key, since: v.Since, tries: v.Tries}
-	}
-	q.q.giveBack(back)
+	q.q.giveBack(queued(values))
 }
 
 // Depth is how many keys wait.
@@ -161,4 +157,55 @@ func waiting(values []pending) []Waiting {
 		out[i] = Waiting{v.key, v.score, v.since, v.tries}
 	}
 	return out
+}
+
+// Opening begins a window in which keys are drawn one by one.
+func (q *Queue) Opening() { q.q.opening() }
+
+// Draw takes out one value of the window.
+func (q *Queue) Draw() (Waiting, bool) {
+	v, ok := q.q.draw()
+	return Waiting{v.key, v.score, v.since, v.tries}, ok
+}
+
+// Returns puts values that were drawn behind what waits.
+func (q *Queue) Returns(values []Waiting) { q.q.returns(queued(values)) }
+
+func queued(values []Waiting) []pending {
+	out := make([]pending, len(values))
+	for i, v := range values {
+		out[i] = pending{value: value{score: v.Score}, key: v.Key, since: v.Since, tries: v.Tries}
+	}
+	return out
+}
+
+// Tickets are those who wait with a value, for a test of their number.
+type Tickets struct {
+	t       *tickets
+	callers []*promise
+}
+
+// Join adds a caller, who goes away at once or stays, and answers how many are listed.
+func (t *Tickets) Join(stays bool) int {
+	p := newPromise(&board{name: "K"}, make([]store.Submission, 1))
+	t.t = t.t.and(p.ticket(0))
+	if stays {
+		t.callers = append(t.callers, p)
+	} else {
+		p.gone.Store(true)
+	}
+	return len(*t.t)
+}
+
+// Settle settles the value, and answers how many callers have been told.
+func (t *Tickets) Settle() (told int) {
+	t.t.settle(nil)
+	for _, p := range t.callers {
+		select {
+		case <-p.done:
+			told++
+		default:
+		}
+	}
+	return told
 }

@@ -28,6 +28,10 @@ func (s *Service) run(ctx context.Context) {
 	defer a.stop()
 	closing := s.host.closing
 	for {
+		if s.drain.hasBegun() { // before all else: select would choose by chance, and no run could be repeated
+			s.finish(ctx)
+			return
+		}
 		select {
 		case <-s.kicks:
 			if s.hasty.Swap(false) {
@@ -36,6 +40,7 @@ func (s *Service) run(ctx context.Context) {
 				due = sooner(due, s.after(s.host.clock.Now()))
 			}
 		case <-a.at(due):
+			a.stop() // the next one may be due at the same time
 			due, _ = s.step(ctx, false)
 		case reply := <-s.flushes:
 			var err error
@@ -77,23 +82,24 @@ func (s *Service) rearm(now time.Time) time.Time {
 		return time.Time{}
 	}
 	usual := s.after(now)
-	if next := s.nextDue(usual); next.Equal(usual) {
+	if next := s.nextDue(now, usual); next.Equal(usual) {
 		return next
 	}
 	s.armed.Store(false)
 	// A submit may have come between, and seen that a window is due.
-	return s.nextDue(usual)
+	return s.nextDue(now, usual)
 }
 
 // nextDue is the earliest time at which a board with work may be written, usual for those
-// that did not fail.
-func (s *Service) nextDue(usual time.Time) (next time.Time) {
+// that did not fail. Keys of a Backend that failed have a time of their own, which no window
+// that runs before it puts off.
+func (s *Service) nextDue(now, usual time.Time) (next time.Time) {
 	for _, b := range s.boards.Load().sorted {
 		n, retryAt := b.waiting()
 		if n == 0 {
 			continue
 		}
-		if retryAt.After(usual) && !s.drain.hurried.Load() {
+		if !s.drain.hurried.Load() && (retryAt.After(usual) || b.keyed && retryAt.After(now)) {
 			next = sooner(next, retryAt)
 		} else {
 			next = sooner(next, usual)
@@ -235,7 +241,7 @@ func (s *Service) settleWritten(ctx context.Context, b *board, f *flight, c batc
 	b.settle(f, batch{})
 	settleAll(stored, nil)
 	if len(over) > 0 {
-		s.report(ctx, b, batch{values: over, unknown: c.unknown}, ErrOverflow)
+		s.report(ctx, b, batch{values: over}, ErrOverflow)
 	}
 }
 
@@ -253,7 +259,7 @@ func (s *Service) settleFailed(ctx context.Context, b *board, f *flight, c batch
 	}
 	b.settle(f, batch{n: c.n, values: stay, unknown: c.unknown})
 	if len(gone) > 0 {
-		s.report(ctx, b, batch{values: gone, unknown: c.unknown}, fmt.Errorf("%w: %w", ErrAttempts, err))
+		s.report(ctx, b, batch{values: gone}, fmt.Errorf("%w: %w", ErrAttempts, err))
 	}
 }
 
@@ -264,13 +270,13 @@ func (s *Service) report(ctx context.Context, b *board, c batch, reason error) {
 	} else {
 		b.counts.refused.Add(uint64(len(c.values)))
 	}
-	s.host.logger.WarnContext(ctx, "scores will never be written", "board", b.name, "scores", len(c.values), "unknown", c.unknown, "reason", reason)
-	r := Refusal{Board: b.name, Values: c.submissions(), Err: reason, Unknown: c.unknown || doubtful(c.values)}
+	r := Refusal{Board: b.name, Values: c.submissions(), Err: reason, Unknown: doubtful(c.values)}
+	s.host.logger.WarnContext(ctx, "scores will never be written", "board", b.name, "scores", len(c.values), "unknown", r.Unknown, "reason", reason)
 	for _, l := range s.onRefused.all() {
 		l.fn(r)
 	}
 	for _, v := range c.values {
-		if c.unknown || v.doubt {
+		if v.doubt {
 			v.awaits.settle(fmt.Errorf("%w: %w", reason, store.ErrUnknown))
 		} else {
 			v.awaits.settle(reason)
@@ -296,7 +302,7 @@ func (s *Service) outcome(ctx context.Context, b *board, failure error, t *tally
 // send writes a batch. The first write of a board creates it or sees that it is as defined;
 // a board that is missing later has lost its memory and is created anew.
 func (s *Service) send(ctx context.Context, b *board, c batch) answer {
-	if !b.checked() {
+	if !b.checked() && !b.keyed {
 		if err := s.prepare(ctx, b, c); err != nil {
 			return answer{err: err}
 		}

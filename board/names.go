@@ -28,7 +28,7 @@ type NameOptions struct {
 	// first, for every key, is called on the goroutine of Names, and must be quick. Default
 	// nil.
 	Local func(key string) (Name, bool)
-	// PerMinute is how many keys are asked for in any minute. Keys beyond it stay unnamed
+	// PerMinute is how many keys this service asks for in any minute. Keys beyond it stay unnamed
 	// until a later call. Negative: no limit. Default 250.
 	PerMinute int
 	// Batch is how many keys one call of Resolve has at most. Default 100.

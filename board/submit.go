@@ -45,8 +45,8 @@ func (s *Service) SubmitDecimal(board, key, score string) error {
 	return s.Submit(board, key, n)
 }
 
-// SubmitFloat is Submit for a float64, taken for the shortest decimal number that reads back
-// as the same float. It is refused when that number has more decimals than the board or when
+// SubmitFloat is Submit for a float64: a whole one is taken as it is, another for the shortest
+// decimal number that reads back as the same float. It is refused when that number has more decimals than the board or when
 // the float is too large to tell which number with these decimals it is; NaN and infinities
 // are refused.
 func (s *Service) SubmitFloat(board, key string, score float64) error {
@@ -133,6 +133,9 @@ func (s *Service) readClocks() {
 	s.fleet.Store(s.host.now().UnixNano() - int64(now))
 }
 
+// maxStamp is the largest epoch and revision that every store keeps.
+const maxStamp = 1<<63 - 1
+
 // admit checks a submission against what is known of the board. It takes the own stamp from
 // a rule that has none.
 func (b *board) admit(sub *submission) error {
@@ -147,6 +150,9 @@ func (b *board) admit(sub *submission) error {
 	}
 	if !sub.own && b.cfg.Rule != store.Last {
 		return &RefusedError{Board: b.name, Field: "stamp", Problem: fmt.Sprintf("the rule is %v, which has no stamps", b.cfg.Rule), Reason: ErrRule}
+	}
+	if sub.stamp.Epoch > maxStamp || sub.stamp.Revision > maxStamp {
+		return &RefusedError{Board: b.name, Field: "stamp", Problem: fmt.Sprintf("epoch and revision of 63 bits expected, got %+v", sub.stamp), Reason: ErrLimit}
 	}
 	if sub.meta != "" && b.keyed {
 		return &RefusedError{Board: b.name, Field: "meta", Problem: "a Backend stores scores only", Reason: store.ErrUnsupported}
