@@ -28,31 +28,27 @@ func (s *Service) run(ctx context.Context) {
 	defer a.stop()
 	closing := s.host.closing
 	for {
-		if s.drain.hasBegun() { // before all else: select would choose by chance, and no run could be repeated
-			s.finish(ctx)
-			return
-		}
-		select {
-		case <-s.kicks:
+		switch w, reply := s.await(a.at(due), closing); w {
+		case kicked:
 			if s.hasty.Swap(false) {
 				due, _ = s.step(ctx, false)
 			} else {
 				due = sooner(due, s.after(s.host.clock.Now()))
 			}
-		case <-a.at(due):
+		case rings:
 			a.stop() // the next one may be due at the same time
 			due, _ = s.step(ctx, false)
-		case reply := <-s.flushes:
+		case flushed:
 			var err error
 			due, err = s.step(ctx, true)
 			reply <- err
-		case <-closing:
+		case closes:
 			closing = nil
 			s.drain.hurried.Store(true)
 			if s.opts.FlushEvery > 0 {
 				due, _ = s.step(ctx, true)
 			}
-		case <-s.drain.begun:
+		case ends:
 			s.finish(ctx)
 			return
 		}
@@ -239,7 +235,7 @@ func (s *Service) settleWritten(ctx context.Context, b *board, f *flight, c batc
 	stored, over := overflowed(c, changes)
 	b.counts.written.Add(uint64(len(stored)))
 	b.settle(f, batch{})
-	settleAll(stored, nil)
+	settleStored(stored)
 	if len(over) > 0 {
 		s.report(ctx, b, batch{values: over}, ErrOverflow)
 	}
@@ -275,13 +271,7 @@ func (s *Service) report(ctx context.Context, b *board, c batch, reason error) {
 	for _, l := range s.onRefused.all() {
 		l.fn(r)
 	}
-	for _, v := range c.values {
-		if v.doubt {
-			v.awaits.settle(fmt.Errorf("%w: %w", reason, store.ErrUnknown))
-		} else {
-			v.awaits.settle(reason)
-		}
-	}
+	settleLost(c.values, reason)
 }
 
 // outcome notes how the window went for the board; the first failure of a row is logged, and
