@@ -34,8 +34,9 @@ func seasonOf(board string) (season string, ok bool) {
 	return season, ok
 }
 
-// unrank removes the entries of a key. Sealed boards are what results were made of: they do not
-// change any more.
+// unrank removes the entries of a key, hidden ones too, and what moderation knows of it
+// (board.Service.EraseKey): a ban stays, without who made it and why. Sealed boards are what
+// results were made of: they do not change any more.
 func (n *Node) unrank(ctx context.Context, mine func(board string) bool, key string) error {
 	for after := ""; ; {
 		names, err := n.Store().Boards().List(ctx, "", after, store.MaxPage)
@@ -55,7 +56,11 @@ func (n *Node) unrank(ctx context.Context, mine func(board string) bool, key str
 			}
 		}
 		if len(names) < store.MaxPage {
-			return nil
+			break
 		}
 	}
+	if err := n.boards.EraseKey(ctx, key, mine); err != nil {
+		return fmt.Errorf("shoal: erase %s: %w", key, err)
+	}
+	return nil
 }

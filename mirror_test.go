@@ -417,8 +417,13 @@ func play(t *testing.T, c *craft) {
 // and nothing that never was.
 func TestAMirrorAcrossFaultsAndCrashes(t *testing.T) {
 	kinds := []faultstore.Fault{
-		{Kind: faultstore.Crash}, {Kind: faultstore.CrashAfter}, {Kind: faultstore.FailBefore}, {Kind: faultstore.FailAfter},
-		{Kind: faultstore.Late, After: 5 * time.Second}, {Kind: faultstore.Hang}, {Kind: faultstore.HangApplied},
+		{Kind: faultstore.Crash},
+		{Kind: faultstore.CrashAfter},
+		{Kind: faultstore.FailBefore},
+		{Kind: faultstore.FailAfter},
+		{Kind: faultstore.Late, After: 5 * time.Second},
+		{Kind: faultstore.Hang},
+		{Kind: faultstore.HangApplied},
 	}
 	writes := func(c faultstore.Call) bool {
 		if !c.Write || len(c.Keys) == 0 {

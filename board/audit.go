@@ -175,11 +175,11 @@ func (s *Service) trimAudit(ctx context.Context) {
 	}
 }
 
-// eraseAudit takes a key out of the audit log.
-func (s *Service) eraseAudit(ctx context.Context, key string) (err error) {
+// eraseAudit takes a key out of what the audit log has about the boards that are mine.
+func (s *Service) eraseAudit(ctx context.Context, key string, mine func(board string) bool) (err error) {
 	for range auditTries { // entries of several keys may be rewritten by several erasures
 		var again bool
-		if again, err = s.eraseAudited(ctx, key); err == nil && !again {
+		if again, err = s.eraseAudited(ctx, key, mine); err == nil && !again {
 			return nil
 		}
 	}
@@ -187,13 +187,13 @@ func (s *Service) eraseAudit(ctx context.Context, key string) (err error) {
 }
 
 // eraseAudited is one pass of eraseAudit; again tells that an entry was being changed.
-func (s *Service) eraseAudited(ctx context.Context, key string) (again bool, err error) {
+func (s *Service) eraseAudited(ctx context.Context, key string, mine func(board string) bool) (again bool, err error) {
 	for rec, err := range s.host.records.Scan(ctx, store.Prefix(auditFolder)) {
 		if err != nil {
 			return again, err
 		}
 		var f auditForm
-		if !strings.Contains(string(rec.Value), key) || json.Unmarshal(rec.Value, &f) != nil || !f.erase(key) {
+		if !strings.Contains(string(rec.Value), key) || json.Unmarshal(rec.Value, &f) != nil || !mine(f.Board) || !f.erase(key) {
 			continue // one that cannot be read is not written over
 		}
 		write := store.Write{Key: rec.Key, Op: store.Put, Value: form(f), If: store.Is(rec.Version), Version: s.version()}

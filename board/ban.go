@@ -2,6 +2,7 @@ package board
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -30,6 +31,8 @@ type BanRecord struct {
 // is carried out within minutes by any service that writes, or has heard of it. An error that
 // is a store.ErrTooLarge names a board that holds store.MaxHidden hidden keys already: on that
 // one the keys stay as they are.
+//
+// A Backend cannot hide: what it has of the keys stays, but gets no more scores.
 //
 // Other services know within a minute, mostly at once. A board that is made later does not
 // need to hide the key: nobody writes it there who has not read the list of bans after the
@@ -90,6 +93,9 @@ func (s *Service) changeBans(ctx context.Context, keys []string, decide func(key
 		return err
 	}
 	f, err := s.follow(ctx, keys, s.everyBoard(ctx))
+	if s.backend != nil && errors.Is(err, store.ErrUnsupported) {
+		err = nil // it shows what it has
+	}
 	s.dropPages("")
 	s.tell(ctx, "", true)
 	if err != nil {

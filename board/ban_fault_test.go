@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -41,36 +42,42 @@ func (f *fleet) byHand(key string) (names []string) {
 }
 
 // live has a service write once a minute, until all that others have left is carried out.
-func (f *fleet) live(m *member) {
+func (f *fleet) live(m *seat) {
 	f.t.Helper()
-	for i := range 35 {
-		m.submit("Kills", "bob", int64(i))
-		m.flush()
-		time.Sleep(board.LookEvery)
-	}
-	synctest.Wait()
+	m.write(25)
 	if left := f.stored("boardmark/"); len(left) > 0 {
 		f.t.Errorf("marks are left: %v", left)
 	}
 }
 
+// write has a service write once a minute.
+func (m *seat) write(minutes int) {
+	m.t.Helper()
+	for i := range minutes {
+		m.submit("Kills", "bob", int64(i))
+		m.flush()
+		time.Sleep(time.Minute)
+	}
+	synctest.Wait()
+}
+
 // acts are what may be cut off, and what comes before.
 var acts = map[string]struct {
-	before, act func(ctx context.Context, m *member) error
+	before, act func(ctx context.Context, m *seat) error
 }{
-	"ban":   {nil, func(ctx context.Context, m *member) error { return m.Ban(ctx, mod, "ann") }},
-	"unban": {func(ctx context.Context, m *member) error { return m.Ban(ctx, mod, "ann") }, func(ctx context.Context, m *member) error { return m.Unban(ctx, mod, "ann") }},
-	"hide":  {nil, func(ctx context.Context, m *member) error { _, err := m.Hide(ctx, mod, "Kills", "ann"); return err }},
+	"ban":   {nil, func(ctx context.Context, m *seat) error { return m.Ban(ctx, mod, "ann") }},
+	"unban": {func(ctx context.Context, m *seat) error { return m.Ban(ctx, mod, "ann") }, func(ctx context.Context, m *seat) error { return m.Unban(ctx, mod, "ann") }},
+	"hide":  {nil, func(ctx context.Context, m *seat) error { _, err := m.Hide(ctx, mod, "Kills", "ann"); return err }},
 	"show": {
-		func(ctx context.Context, m *member) error { _, err := m.Hide(ctx, mod, "Kills", "ann"); return err },
-		func(ctx context.Context, m *member) error { _, err := m.Show(ctx, mod, "Kills", "ann"); return err },
+		func(ctx context.Context, m *seat) error { _, err := m.Hide(ctx, mod, "Kills", "ann"); return err },
+		func(ctx context.Context, m *seat) error { _, err := m.Show(ctx, mod, "Kills", "ann"); return err },
 	},
 	"unban of who is hidden": {
-		func(ctx context.Context, m *member) error {
+		func(ctx context.Context, m *seat) error {
 			_, err := m.Hide(ctx, mod, "Kills", "ann")
 			return errors.Join(err, m.Ban(ctx, mod, "ann"))
 		},
-		func(ctx context.Context, m *member) error { return m.Unban(ctx, mod, "ann") },
+		func(ctx context.Context, m *seat) error { return m.Unban(ctx, mod, "ann") },
 	},
 }
 
@@ -98,7 +105,7 @@ func TestActsAreCarriedOutWhateverGetsLost(t *testing.T) {
 }
 
 // cutOff has the n-th call of an act meet a fault.
-func cutOff(t *testing.T, n int, fault faultstore.Fault, repeat bool, before, act func(context.Context, *member) error) (struck bool) {
+func cutOff(t *testing.T, n int, fault faultstore.Fault, repeat bool, before, act func(context.Context, *seat) error) (struck bool) {
 	t.Helper()
 	f := newFleet(t)
 	a, b := f.join(three()), f.join(three())
@@ -128,8 +135,69 @@ func cutOff(t *testing.T, n int, fault faultstore.Fault, repeat bool, before, ac
 	if err == nil {
 		f.agree(b, "ann", f.byHand("ann")...)
 	}
+	if fault.Kind != faultstore.Late {
+		b.write(4)
+		f.agree(b, "ann", f.byHand("ann")...)
+	}
 	f.live(b)
 	f.agree(b, "ann", f.byHand("ann")...)
+	return struck
+}
+
+// The last word about a key is what the boards show, as soon as all have their answers: here
+// while each call of an act takes its time in turn, and another service does something else.
+func TestLastWordHoldsAtOnce(t *testing.T) {
+	for name, slow := range acts {
+		for other, quick := range acts {
+			t.Run(name+" during which comes "+other, func(t *testing.T) {
+				for n, struck := 1, true; struck; n++ {
+					synctest.Test(t, func(t *testing.T) {
+						f := newFleet(t)
+						o := func() *board.Options {
+							o := three()
+							o.CallTimeout = time.Minute
+							return o
+						}
+						a, b := f.join(o()), f.join(o())
+						a.fill()
+						for _, before := range []func(context.Context, *seat) error{slow.before, quick.before} {
+							if before != nil && before(t.Context(), b) != nil {
+								t.Fatal("before")
+							}
+						}
+						synctest.Wait()
+						struck = a.slowly(n, faultstore.Fault{Delay: 10 * time.Second},
+							func() error { return slow.act(t.Context(), a) },
+							func() error { return quick.act(t.Context(), b) })
+						f.agree(b, "ann", f.byHand("ann")...)
+					})
+					if t.Failed() {
+						t.Fatalf("at call %d", n)
+					}
+				}
+			})
+		}
+	}
+}
+
+// slowly has the n-th call of an act of this service meet a fault that takes ten seconds,
+// and does something else after five.
+func (m *seat) slowly(n int, fault faultstore.Fault, act, other func() error) (struck bool) {
+	m.t.Helper()
+	nth := faultstore.Nth(n, func(c faultstore.Call) bool { return c.Part != faultstore.Bus }, fault)
+	m.faults.SetRule(func(c faultstore.Call) faultstore.Fault {
+		got := nth(c)
+		struck = struck || got != faultstore.Fault{}
+		return got
+	})
+	done := make(chan error, 1)
+	go func() { done <- act() }()
+	time.Sleep(5 * time.Second)
+	for _, err := range []error{other(), <-done} {
+		if err != nil && !errors.Is(err, board.ErrBanned) {
+			m.t.Errorf("call %d: %v", n, err)
+		}
+	}
 	return struck
 }
 
@@ -168,7 +236,7 @@ func quarrel(t *testing.T, seed uint64, timeout time.Duration, odds faultstore.O
 		o.CallTimeout = timeout
 		return o
 	}
-	members := []*member{f.join(o()), f.join(o()), f.join(o())}
+	members := []*seat{f.join(o()), f.join(o()), f.join(o())}
 	last := f.join(o())
 	last.fill()
 	synctest.Wait()
@@ -196,7 +264,7 @@ func quarrel(t *testing.T, seed uint64, timeout time.Duration, odds faultstore.O
 }
 
 // anyAct does something by chance.
-func (m *member) anyAct(rng *rand.Rand) error {
+func (m *seat) anyAct(rng *rand.Rand) error {
 	ctx, cancel := context.WithTimeout(m.t.Context(), 10*time.Minute)
 	defer cancel()
 	switch rng.IntN(9) {
@@ -273,25 +341,41 @@ func fallsIn(t *testing.T, n int, again, back, writeIntoBan bool) (struck bool) 
 	if back {
 		fault = faultstore.Fault{Back: 10 * time.Second}
 	}
-	nth := faultstore.Nth(n, func(c faultstore.Call) bool { return c.Part != faultstore.Bus }, fault)
-	slow.faults.SetRule(func(c faultstore.Call) faultstore.Fault {
-		got := nth(c)
-		struck = struck || got != faultstore.Fault{}
-		return got
-	})
-	done := make(chan error, 1)
-	go func() { done <- slowAct() }()
-	time.Sleep(5 * time.Second)
-	if err := otherAct(); err != nil && !errors.Is(err, board.ErrBanned) {
-		t.Errorf("call %d: %v", n, err)
-	}
-	if err := <-done; err != nil && !errors.Is(err, board.ErrBanned) {
-		t.Errorf("call %d: %v", n, err)
-	}
+	struck = slow.slowly(n, fault, slowAct, otherAct)
 	if got := f.shown("Kills"); len(got) > 0 {
 		t.Errorf("call %d: a banned key is shown: %v", n, got)
 	}
 	return struck
+}
+
+// A write that lands when the opposite has been done since, and everybody has forgotten it,
+// changes nothing.
+func TestGhostsChangeNothing(t *testing.T) {
+	for record, c := range map[string]struct {
+		act, opposite func(ctx context.Context, m *seat) error
+	}{
+		"ban/ann":       {acts["ban"].act, acts["unban"].act},
+		"boardhide/ann": {acts["hide"].act, acts["show"].act},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFleet(t)
+			a, b := f.join(three()), f.join(three())
+			a.fill()
+			synctest.Wait()
+			a.faults.SetRule(faultstore.Nth(1, func(c faultstore.Call) bool { return c.Op == "commit" && slices.Contains(c.Keys, record) }, faultstore.Fault{Kind: faultstore.Late}))
+			if err := errors.Join(c.act(t.Context(), a), c.opposite(t.Context(), b)); err != nil {
+				t.Fatal(err)
+			}
+			b.write(8)
+			if n := a.faults.Land(); n != 1 {
+				t.Fatalf("%d ghosts", n)
+			}
+			f.agree(b, "ann")
+			f.live(b)
+			f.agree(b, "ann")
+			want(t, "records at rest", f.stored(record), []string{})
+		})
+	}
 }
 
 // A service that could not look for long hides what it has written meanwhile: here to a board

@@ -270,7 +270,11 @@ func (s *Service) watch(ctx context.Context, board string, g *guard, batch []sto
 	}
 	hits := g.banned(&s.moderation.list, batch)
 	if len(hits) > 0 {
-		if _, err := s.hideOn(ctx, board, true, hits); err != nil && !beyond(err) && !errors.Is(err, store.ErrUnsupported) {
+		_, err := s.hideOn(ctx, board, true, hits)
+		switch {
+		case errors.Is(err, store.ErrUnsupported): // a Backend: the value waits until it is taken out
+			return fmt.Errorf("%s: %w", hits[0], ErrBanned)
+		case err != nil && !beyond(err):
 			return fmt.Errorf("hide the banned: %w", err)
 		}
 	}

@@ -28,7 +28,7 @@ func TestBannedKeysAreHiddenAndRefusedEverywhere(t *testing.T) {
 		for _, name := range a.Boards() {
 			want(t, name, f.shown(name), []string{"bob"})
 		}
-		for _, m := range []*member{a, b} {
+		for _, m := range []*seat{a, b} {
 			wantRefused(t, m.Submit("Kills", "ann", 1), "key", board.ErrBanned)
 			m.submit("Kills", "bob", 6)
 			m.flush()
@@ -76,8 +76,8 @@ func TestBansAndHidesDoNotUndoEachOther(t *testing.T) {
 			}
 			want(t, what, got, append([]string{}, shown...))
 		}
-		hide := func(m *member, name string) error { _, err := m.Hide(ctx, mod, name, "ann"); return err }
-		show := func(m *member, name string) error { _, err := m.Show(ctx, mod, name, "ann"); return err }
+		hide := func(m *seat, name string) error { _, err := m.Hide(ctx, mod, name, "ann"); return err }
+		show := func(m *seat, name string) error { _, err := m.Show(ctx, mod, name, "ann"); return err }
 		check("hidden before the ban", hide(a, "Kills"), "Coins", "season/reef/Fish/1")
 		check("banned", b.Ban(ctx, mod, "ann"))
 		check("hidden meanwhile", hide(b, "Coins"))

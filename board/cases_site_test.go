@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -173,6 +174,60 @@ func (p *place) wantEveryRank(t *testing.T, name string, order store.Order, keys
 			}
 		}
 	}
+}
+
+// load has the node submit and write random scores of the keys until stop is closed, at
+// least a few windows of them.
+func (p *place) load(seed uint64, name string, keys []string, stop <-chan struct{}) *sync.WaitGroup {
+	t := p.t
+	t.Helper()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				if n > 5 {
+					return
+				}
+			default:
+			}
+			for range 50 {
+				if err := p.Submit(name, keys[rng.IntN(len(keys))], rng.Int64N(200)); err != nil {
+					t.Errorf("Submit under load: %v", err)
+					return
+				}
+			}
+			err := p.FlushNow(t.Context())
+			for try := 0; try < 5 && errors.Is(err, store.ErrUnavailable); try++ { // others write
+				err = p.FlushNow(t.Context())
+			}
+			if err != nil {
+				t.Errorf("FlushNow under load: %v", err)
+				return
+			}
+		}
+	})
+	return &wg
+}
+
+// wantSortedPage expects a page of one state: in order, with ranks in a row.
+func wantSortedPage(t *testing.T, p store.Page) {
+	t.Helper()
+	for i, e := range p.Entries {
+		if e.Rank != p.Offset+int64(i)+1 {
+			t.Fatalf("rank %d at place %d", e.Rank, p.Offset+int64(i))
+		}
+		if i > 0 && (p.Entries[i-1].Score < e.Score || p.Entries[i-1].Score == e.Score && p.Entries[i-1].Sequence >= e.Sequence) {
+			t.Fatalf("%+v is shown above %+v", p.Entries[i-1], e)
+		}
+	}
+}
+
+func closed() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
 }
 
 // handClock is a clock that stands still until it is moved.

@@ -19,50 +19,6 @@ import (
 // services on real stores. Finer tests of the same cases stand beside what they test, and
 // bear the case in a comment; B18 is with moderation and erasure.
 
-// load has the node submit and write random scores of the keys until stop is closed, at
-// least a few windows of them.
-func (p *place) load(seed uint64, name string, keys []string, stop <-chan struct{}) *sync.WaitGroup {
-	t := p.t
-	t.Helper()
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		rng := rand.New(rand.NewPCG(seed, 7))
-		for n := 0; ; n++ {
-			select {
-			case <-stop:
-				if n > 5 {
-					return
-				}
-			default:
-			}
-			for range 50 {
-				if err := p.Submit(name, keys[rng.IntN(len(keys))], rng.Int64N(200)); err != nil {
-					t.Errorf("Submit under load: %v", err)
-					return
-				}
-			}
-			if err := p.FlushNow(t.Context()); err != nil {
-				t.Errorf("FlushNow under load: %v", err)
-				return
-			}
-		}
-	})
-	return &wg
-}
-
-// wantSortedPage expects a page of one state: in order, with ranks in a row.
-func wantSortedPage(t *testing.T, p store.Page) {
-	t.Helper()
-	for i, e := range p.Entries {
-		if e.Rank != p.Offset+int64(i)+1 {
-			t.Fatalf("rank %d at place %d", e.Rank, p.Offset+int64(i))
-		}
-		if i > 0 && (p.Entries[i-1].Score < e.Score || p.Entries[i-1].Score == e.Score && p.Entries[i-1].Sequence >= e.Sequence) {
-			t.Fatalf("%+v is shown above %+v", p.Entries[i-1], e)
-		}
-	}
-}
-
 // Ranks are right after a restart while another node writes, and stay right.
 func TestCaseB1RanksAfterARestartUnderLoad(t *testing.T) {
 	// case B1
@@ -94,12 +50,6 @@ func TestCaseB1RanksAfterARestartUnderLoad(t *testing.T) {
 			p.wantEveryRank(t, "Kills", store.Descending, keys)
 		}
 	})
-}
-
-func closed() <-chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
 }
 
 // The first rank after a start is there and right: there is nothing to be built.

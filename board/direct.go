@@ -13,9 +13,14 @@ import (
 
 // Merge applies a batch now, past the queue, and answers what changed. A board that is
 // missing answers store.ErrNoBoard: see [Service.Create]. When the cached page shows one of
-// the changes it expires. Batches of sums need a Source of the caller's own. Where the node has a request budget, a batch of another rule
-// that is larger than what the budget ever holds is written in parts, as it allows: then it is
-// not atomic, and when a part fails the outcome is unknown.
+// the changes it expires. Batches of sums need a Source of the caller's own.
+//
+// On a board that is defined here a score outside its Min and Max refuses the whole batch, as
+// Submit does. Scores of banned keys are written, hidden: a batch is not held up by them.
+//
+// Where the node has a request budget, a batch of another rule than store.Sum that is larger
+// than what the budget ever holds is written in parts, as it allows: then it is not atomic,
+// and when a part fails the outcome is unknown.
 func (s *Service) Merge(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
 	if err := s.direct(board); err != nil {
 		return nil, err
@@ -25,7 +30,7 @@ func (s *Service) Merge(ctx context.Context, board string, batch store.Batch) ([
 	}
 	b := s.boards.Load().byName[board]
 	if err := s.screen(ctx, b, board, batch.Entries); err != nil {
-		return nil, directError("merge", board, err)
+		return nil, readError("merge", board, "", err)
 	}
 	changes, err := s.host.boards.Merge(ctx, board, batch)
 	if b == nil {

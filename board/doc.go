@@ -9,10 +9,16 @@
 //     metadata with it; [Service.SubmitDurable] waits until the store has acknowledged it.
 //   - The first score that waits arms one timer. When it fires, a window takes what waits,
 //     up to a cap, and writes it with one Merge for each board. An idle service has no timer.
+//   - A board with a [Source] mirrors the profiles of a set: [Service.Mirror] is told what
+//     their durable states are, and nobody submits.
 //   - [Service.Top] serves the best entries from a cached page: one read of the store a
 //     cache window, however many callers.
-//   - [Service.Standing], [Service.Around], [Service.Scores] and [Service.Page] are exact
-//     reads of the store; identical calls that overlap share one.
+//   - [Service.Standing], [Service.Around], [Service.Scores], [Service.Percentile] and
+//     [Service.Page] are exact reads of the store; identical calls that overlap share one
+//     (but those of Page). [Service.By] has the reads in other ranks among equals.
+//   - [Service.Card] is "your rank" beside a page: it never contradicts the page.
+//   - [Service.Walk] and [Service.All] show a whole board as it was when they began.
+//   - [Service.Names] and [Service.Named] say how the owners of keys are called.
 //   - [Service.Merge], [Service.Create], [Service.Seal], [Service.Remove], [Service.Drop] and
 //     [Service.Info] go to the store at once; cached pages that they make wrong are dropped.
 //
@@ -62,17 +68,19 @@
 //
 // A board's queue holds Options.MaxQueued keys; a new key beyond them is refused with
 // [ErrFull], waiting keys still combine. Exact reads run at most Options.ReadsAtOnce at a
-// time; further callers wait within their contexts.
+// time; further callers wait within their contexts. Names remembers Cache names and as many
+// keys without one, and queues no more keys than its budget lets it ask for.
 //
 // # Errors
 //
 // A refused call answers a [RefusedError], which names the field and wraps one of the
 // sentinels of this package, or [store.ErrSealed]. A failed call of the store answers the
-// store's own error, wrapped.
+// store's own error, wrapped. A call that is shared and panics answers a [PanicError] to all
+// who wait.
 //
 // # Testing
 //
-// The rules (combining, windows, settling, decimals) are pure and have files of their own.
+// The rules (combining, windows, settling, decimals, ranks, cursors) are pure and have files of their own.
 // The tests of the service run in virtual time against a store with scripted faults. Where the
 // rules that the boards' seed states are tested (each with a Backend, one key a call, and most
 // with a store that batches):

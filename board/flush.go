@@ -28,6 +28,10 @@ func (s *Service) run(ctx context.Context) {
 	defer a.stop()
 	closing := s.host.closing
 	for {
+		if s.drain.hasBegun() { // before all else: select would choose by chance, and no run could be repeated
+			s.finish(ctx)
+			return
+		}
 		select {
 		case <-s.kicks:
 			if s.hasty.Swap(false) {

@@ -52,11 +52,11 @@ func (h happening) String() string {
 func drawHappening(t *rapid.T) happening {
 	kinds := []string{
 		"submit", "submit", "submit", "submit", "submit", "submit", "fault", "fault", "fault", "wait", "wait", "flush", "flush",
-		"land", "crash", "remove", "remove",
+		"land", "crash", "remove", "remove", "seal",
 	}
 	h := happening{kind: rapid.SampledFrom(kinds).Draw(t, "kind"), node: rapid.IntRange(0, 1).Draw(t, "node")}
 	switch h.kind {
-	case "submit", "remove":
+	case "submit", "remove", "seal":
 		h.board = rapid.SampledFrom([]string{"Best", "Time", "Level", "Coins"}).Draw(t, "board")
 		h.key = rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "key")
 		h.score = rapid.Int64Range(0, 99).Draw(t, "score")
@@ -85,7 +85,7 @@ const (
 	waits wishState = iota // in a node's queue, or on its way
 	must                   // acknowledged
 	may                    // nobody knows, for ever: its node crashed, or its key was removed meanwhile
-	gone                   // removed
+	gone                   // removed, or handed in after the seal
 )
 
 // crewmate is a node: a service on a way to the store of its own.
@@ -108,6 +108,7 @@ type chronicle struct {
 	born    int
 	stamps  uint64
 	wishes  map[string]map[string][]*wish // by board and key
+	sealed  map[string]bool
 	closing sync.WaitGroup
 }
 
@@ -155,6 +156,17 @@ func (m *mirrored) Remove(ctx context.Context, name string, keys ...string) (int
 		_, err = m.mu.models[name].Remove(keys...)
 	}
 	return n, err
+}
+
+// Seal implements store.Boards.
+func (m *mirrored) Seal(ctx context.Context, name string) (store.BoardInfo, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	info, err := m.Boards.Seal(ctx, name)
+	if err == nil {
+		m.mu.models[name].Seal()
+	}
+	return info, err
 }
 
 // check compares each board whole with its model.
@@ -249,12 +261,15 @@ func (c *chronicle) submit(h happening) error {
 	}
 	n := len(c.wishes[h.board][h.key])
 	w := &wish{node: m, score: h.score}
+	if c.sealed[h.board] {
+		w.state = gone
+	}
 	switch h.board {
 	case "Level":
 		c.stamps++
 		w.stamp = c.stamps*7919%1009 + 1 // newer ones come before older ones
 		if err := m.SubmitLast(h.board, h.key, int64(w.stamp), store.Stamp{Revision: w.stamp}); err != nil {
-			return err
+			return c.unlessSealed(h.board, err)
 		}
 		w.score = int64(w.stamp)
 	case "Coins":
@@ -265,10 +280,37 @@ func (c *chronicle) submit(h happening) error {
 		fallthrough
 	default:
 		if err := m.Submit(h.board, h.key, w.score); err != nil {
-			return err
+			return c.unlessSealed(h.board, err)
 		}
 	}
 	c.wishes[h.board][h.key] = append(c.wishes[h.board][h.key], w)
+	return nil
+}
+
+// unlessSealed is the error of a write, unless the board is sealed and that is what it says.
+func (c *chronicle) unlessSealed(name string, err error) error {
+	if c.sealed[name] && errors.Is(err, store.ErrSealed) {
+		return nil
+	}
+	return err
+}
+
+// seal ends a board; what waits for it then may be on its way, or not.
+func (c *chronicle) seal(h happening) error {
+	switch _, err := c.nodes[h.node].Seal(c.t.Context(), h.board); {
+	case errors.Is(err, store.ErrNoBoard):
+		return nil
+	case err != nil:
+		return err
+	}
+	c.sealed[h.board] = true
+	for _, wishes := range c.wishes[h.board] {
+		for _, w := range wishes {
+			if w.state == waits {
+				w.state = may
+			}
+		}
+	}
 	return nil
 }
 
@@ -292,7 +334,15 @@ func (c *chronicle) remove(h happening) error {
 	}
 	m.plan()
 	later(30 * time.Second) // what is delayed lands, or ends
-	if _, err := m.Remove(c.t.Context(), h.board, h.key); err != nil {
+	if h.score%2 == 0 {
+		if err := c.submit(h); err != nil { // and what waits in the queue goes with the entry
+			return err
+		}
+	}
+	switch _, err := m.Remove(c.t.Context(), h.board, h.key); {
+	case c.sealed[h.board] && errors.Is(err, store.ErrSealed):
+		return nil
+	case err != nil:
 		return fmt.Errorf("remove: %w", err)
 	}
 	for _, w := range c.wishes[h.board][h.key] {
@@ -325,6 +375,8 @@ func (c *chronicle) happen(h happening) error {
 		c.crash(h.node)
 	case "remove":
 		return c.remove(h)
+	case "seal":
+		return c.seal(h)
 	}
 	return nil
 }
@@ -406,7 +458,10 @@ func judge(name string, wishes []*wish, score int64, has bool) string {
 
 func playChronicle(t *testing.T, happenings []happening) (err error) {
 	t.Helper()
-	c := &chronicle{t: t, memory: &mirrored{Boards: memstore.New(nil).Boards()}, wishes: make(map[string]map[string][]*wish)}
+	c := &chronicle{
+		t: t, memory: &mirrored{Boards: memstore.New(nil).Boards()},
+		wishes: make(map[string]map[string][]*wish), sealed: make(map[string]bool),
+	}
 	c.memory.mu.models = make(map[string]*storetest.ModelBoard)
 	for place := range c.nodes {
 		c.start(place)
@@ -423,7 +478,7 @@ func playChronicle(t *testing.T, happenings []happening) (err error) {
 // their way, and are replaced.
 func TestChroniclesOfTwoNodesThatCrash(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		happenings := rapid.SliceOfN(rapid.Custom(drawHappening), 1, 80).Draw(rt, "happenings")
+		happenings := rapid.SliceOfN(rapid.Custom(drawHappening), 40, 120).Draw(rt, "happenings")
 		var err error
 		synctest.Test(t, func(t *testing.T) { err = playChronicle(t, happenings) })
 		if err != nil {

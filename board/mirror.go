@@ -28,8 +28,9 @@ type Source struct {
 	// Missing is the score, in the board's unit, of a profile that has nothing, or null, at
 	// Path. Default nil: it has no score.
 	Missing *int64
-	// Meta is what goes with the score, at most store.MaxMeta bytes; more is left out. Pure and
-	// quick as Score. Default nil: MetaPath.
+	// Meta is what goes with the score, at most store.MaxMeta bytes; more is left out. It is
+	// replaced when the score is, and not by itself. Pure and quick as Score. Default nil:
+	// MetaPath.
 	Meta func(doc.Value) []byte
 	// MetaPath is the JSON Pointer of a value in the profile that goes with the score as
 	// canonical JSON of at most store.MaxMeta bytes; more is left out. Default "": nothing.
@@ -95,7 +96,7 @@ func (s *Service) Mirrored(board string, p Profile) (e store.Submission, ok bool
 	if b.mirror.lens == nil {
 		return store.Submission{}, false, &RefusedError{Board: board, Field: "From", Problem: "the board mirrors no profiles", Reason: ErrRule}
 	}
-	e, ok, err = b.mirror.lens.see(p)
+	e, ok, err = b.seen(p)
 	if err == nil && ok {
 		err = b.admit(&submission{key: e.Key, value: value{score: e.Score}, own: true, mirrored: true})
 	}
@@ -143,13 +144,13 @@ func (s *Service) unseen(r Refusal) {
 
 // reflect tells one board.
 func (s *Service) reflect(b *board, p Profile) {
-	e, ok, err := b.mirror.lens.see(p)
+	e, ok, err := b.seen(p)
 	if err != nil {
 		b.counts.refused.Add(1)
 		s.warnMirror(b, p, numberError(b, err))
 		return
 	}
-	next := glimpse{stamp: e.Stamp, score: e.Score, meta: string(e.Meta)}
+	next := glimpse{stamp: e.Stamp, score: e.Score}
 	if !ok || !b.mirror.wants(b.cfg, e.Key, next) {
 		return
 	}
@@ -159,15 +160,24 @@ func (s *Service) reflect(b *board, p Profile) {
 		b.mirror.tell(e.Key, next)
 	case misfit(err):
 		s.warnMirror(b, p, err)
-	case errors.Is(err, ErrClosed), errors.Is(err, store.ErrSealed):
+	case errors.Is(err, ErrClosed), errors.Is(err, ErrBanned), errors.Is(err, store.ErrSealed): // tells nobody anything new
 	default: // the queue is full: the next save tells it again
 		s.host.logger.Warn("a mirrored score was not queued", "board", b.name, "key", e.Key, "err", err)
 	}
 }
 
+// seen is what the board has of a profile. A Backend stores scores only.
+func (b *board) seen(p Profile) (e store.Submission, ok bool, err error) {
+	e, ok, err = b.mirror.lens.see(p)
+	if b.keyed {
+		e.Meta = nil
+	}
+	return e, ok, err
+}
+
 // submitMirrored queues what a profile has.
 func (s *Service) submitMirrored(b *board, e store.Submission) error {
-	sub := submission{key: e.Key, value: value{score: e.Score}, own: true, mirrored: true}
+	sub := submission{key: e.Key, value: value{score: e.Score, meta: string(e.Meta)}, own: true, mirrored: true}
 	if b.cfg.Rule == store.Last {
 		sub.stamp, sub.own = e.Stamp, false
 	}

@@ -1,6 +1,7 @@
 package board_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -76,6 +77,43 @@ func TestAMirrorsWritesAreStamped(t *testing.T) {
 			"Last": {Rule: store.Last, Entries: []store.Submission{{Key: "ann", Score: 5, Stamp: store.Stamp{Epoch: 3, Revision: 70}}}},
 			"Best": {Rule: store.Best, Entries: []store.Submission{{Key: "ann", Score: 5}}},
 		})
+	})
+}
+
+// What goes with a score is bounded, and replaced with it.
+func TestAMirrorsMetadata(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		class := func(v doc.Value) []byte {
+			at, _ := v.Member("class")
+			s, _ := at.AsString()
+			return []byte(s)
+		}
+		r := start(t, &board.Options{Boards: boards{
+			"Path": {Rule: store.Last, From: &board.Source{Set: "players", Path: "/kills", MetaPath: "/class"}},
+			"Func": {Rule: store.Last, From: &board.Source{Set: "players", Score: kills, Meta: class}},
+			"Best": {From: &board.Source{Set: "players", Score: kills, Meta: class}},
+		}})
+		revision := uint64(0)
+		tell := func(n int, class any) []string {
+			revision++
+			r.Mirror("players", profileOf("ann", map[string]any{"kills": n, "class": class}, 1, revision))
+			r.flush()
+			var out []string
+			for _, name := range []string{"Path", "Func", "Best"} {
+				e, err := r.Scores(t.Context(), name, "ann")
+				if err != nil {
+					t.Fatal(err)
+				}
+				out = append(out, string(e["ann"].Meta))
+			}
+			return out
+		}
+		long := strings.Repeat("m", store.MaxMeta)
+		want(t, "the first", tell(5, "mage"), []string{`"mage"`, "mage", "mage"})
+		want(t, "another with the same score", tell(5, "cook"), []string{`"mage"`, "mage", "mage"})
+		want(t, "with another score", tell(6, long), []string{"", long, long}) // two quotes too many
+		want(t, "too long", tell(7, long+"m"), []string{"", "", ""})
+		want(t, "none", tell(8, nil), []string{"", "", ""})
 	})
 }
 

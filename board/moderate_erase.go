@@ -9,12 +9,13 @@ import (
 )
 
 // EraseKey forgets what moderation knows of a key whose person is erased: what was hidden by
-// hand on the boards that are the person's (mine), so that the boards forget the key, and the
-// key's place in the audit log, with the reasons given there. Remove its entries first.
+// hand, so that the boards forget the key, and the key's place in the audit log, with the
+// reasons given there. mine tells whether the key is that person's on a board, and for "",
+// whether it is in general: what a ban is about. Remove the entries first. Cached pages are
+// dropped, on other nodes best effort. Sealed boards stay as they are.
 //
 // A ban stays, because to be erased is no way around it: the key, and when it was banned. Who
-// banned it and why is gone. To end it too, call [Service.Unban]. Sealed boards stay as they
-// are.
+// banned it and why is gone. To end it too, call [Service.Unban].
 func (s *Service) EraseKey(ctx context.Context, key string, mine func(board string) bool) error {
 	if err := errors.Join(s.moderates(""), checkKey("", key)); err != nil {
 		return err
@@ -40,7 +41,9 @@ func (s *Service) eraseModeration(ctx context.Context, key string, mine func(boa
 	if err != nil && !errors.Is(err, store.ErrUnsupported) && !errors.Is(err, store.ErrTooLarge) {
 		return err
 	}
-	return s.eraseAudit(ctx, key)
+	s.dropPages("")
+	s.tell(ctx, "", false)
+	return s.eraseAudit(ctx, key, mine)
 }
 
 // eraseRecords changes the key's records, if they have something to be forgotten. The marks
@@ -58,7 +61,7 @@ func (s *Service) eraseRecords(ctx context.Context, key string, mine func(board 
 		{markHand, func(in intent) *store.Write { return s.erasedHand(key, in, mine) }},
 		{markBan, func(in intent) *store.Write { return s.erasedBan(key, in) }},
 	} {
-		if e.next(intents[0]) == nil {
+		if e.next(intents[0]) == nil || e.kind == markBan && !mine("") {
 			continue
 		}
 		_, err := s.change(ctx, e.kind, []string{key}, func(_ string, in intent) (*store.Write, error) { return e.next(in), nil })

@@ -26,8 +26,8 @@ type fleet struct {
 	n      uint64
 }
 
-// member is a service of a fleet.
-type member struct {
+// seat is a service of a fleet.
+type seat struct {
 	*board.Service
 	t      *testing.T
 	faults *faultstore.Faults
@@ -47,12 +47,12 @@ func newFleet(t *testing.T) *fleet {
 var mod = board.Moderator{Actor: "mod", Reason: "cheats"}
 
 // join starts a service, which the test closes.
-func (f *fleet) join(o *board.Options) *member { return f.joinOn(f.engine.Records(), o) }
+func (f *fleet) join(o *board.Options) *seat { return f.joinOn(f.engine.Records(), o) }
 
-func (f *fleet) joinOn(records store.Records, o *board.Options) *member {
+func (f *fleet) joinOn(records store.Records, o *board.Options) *seat {
 	f.t.Helper()
 	f.n++
-	m := &member{t: f.t, faults: faultstore.New(nil), log: &logLines{}}
+	m := &seat{t: f.t, faults: faultstore.New(nil), log: &logLines{}}
 	st, err := store.New(m.faults.Wrap(store.Parts{Durable: records, Boards: f.engine.Boards(), Bus: f.engine.Bus()}))
 	if err != nil {
 		f.t.Fatal(err)
@@ -84,14 +84,14 @@ func (f *fleet) joinOn(records store.Records, o *board.Options) *member {
 }
 
 // submit submits and writes one score.
-func (m *member) submit(name, key string, score int64) {
+func (m *seat) submit(name, key string, score int64) {
 	m.t.Helper()
 	if err := m.Submit(name, key, score); err != nil {
 		m.t.Fatalf("Submit(%s, %s): %v", name, key, err)
 	}
 }
 
-func (m *member) flush() {
+func (m *seat) flush() {
 	m.t.Helper()
 	if err := m.FlushNow(m.t.Context()); err != nil {
 		m.t.Fatalf("FlushNow: %v", err)
@@ -99,7 +99,7 @@ func (m *member) flush() {
 }
 
 // refusals are the values that were reported, "board/key: reason".
-func (m *member) refusals() []string {
+func (m *seat) refusals() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := []string{}
@@ -139,7 +139,7 @@ func (f *fleet) stored(prefix string) []string {
 }
 
 // isBanned tells what the record of a key says.
-func (f *fleet) isBanned(by *member, key string) bool {
+func (f *fleet) isBanned(by *seat, key string) bool {
 	f.t.Helper()
 	list, err := by.Bans(context.WithoutCancel(f.t.Context()), "", store.MaxPage)
 	if err != nil {
@@ -150,7 +150,7 @@ func (f *fleet) isBanned(by *member, key string) bool {
 
 // agree expects each board to hide the key if, and only if, it is banned, or was hidden there
 // by hand.
-func (f *fleet) agree(by *member, key string, byHand ...string) {
+func (f *fleet) agree(by *seat, key string, byHand ...string) {
 	f.t.Helper()
 	ctx := context.WithoutCancel(f.t.Context())
 	banned := f.isBanned(by, key)
@@ -191,7 +191,7 @@ func three() *board.Options {
 }
 
 // fill writes an entry of ann and bob on each board.
-func (m *member) fill() {
+func (m *seat) fill() {
 	m.t.Helper()
 	for _, name := range m.Boards() {
 		m.submit(name, "ann", 10)

@@ -379,7 +379,7 @@ func (s *Service) sweep(ctx context.Context) error {
 		if len(keys) == 0 {
 			continue
 		}
-		if _, err := s.follow(ctx, keys, where); err != nil && !errors.Is(err, store.ErrTooLarge) {
+		if _, err := s.follow(ctx, keys, where); err != nil && !s.forGood(err) {
 			errs = append(errs, err)
 			continue
 		}
@@ -389,6 +389,11 @@ func (s *Service) sweep(ctx context.Context) error {
 		s.marksDone(ctx, kind, done)
 	}
 	return errors.Join(errs...)
+}
+
+// forGood tells that a board cannot follow, however often it is tried.
+func (s *Service) forGood(err error) bool {
+	return errors.Is(err, store.ErrTooLarge) || s.backend != nil && errors.Is(err, store.ErrUnsupported)
 }
 
 // marksDone notes that the boards have followed.

@@ -139,16 +139,16 @@ func TestEntriesAreRemovedWithATrace(t *testing.T) {
 // case B18: on a node that hears messages the page goes at once, on one that does not within
 // its window.
 func TestModeratedEntriesLeaveCachedPages(t *testing.T) {
-	for name, act := range map[string]func(a *member) error{
-		"hide":   func(a *member) error { _, err := a.Hide(a.t.Context(), mod, "Kills", "ann"); return err },
-		"ban":    func(a *member) error { return a.Ban(a.t.Context(), mod, "ann") },
-		"remove": func(a *member) error { _, err := a.RemoveBy(a.t.Context(), mod, "Kills", "ann"); return err },
+	for name, act := range map[string]func(a *seat) error{
+		"hide":   func(a *seat) error { _, err := a.Hide(a.t.Context(), mod, "Kills", "ann"); return err },
+		"ban":    func(a *seat) error { return a.Ban(a.t.Context(), mod, "ann") },
+		"remove": func(a *seat) error { _, err := a.RemoveBy(a.t.Context(), mod, "Kills", "ann"); return err },
 	} {
 		t.Run(name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { leavesPages(t, act) }) })
 	}
 }
 
-func leavesPages(t *testing.T, act func(*member) error) {
+func leavesPages(t *testing.T, act func(*seat) error) {
 	t.Helper()
 	f := newFleet(t)
 	o := func() *board.Options {
@@ -160,8 +160,8 @@ func leavesPages(t *testing.T, act func(*member) error) {
 	here.fill()
 	synctest.Wait()
 	deaf.faults.Outage(faultstore.Bus, true)
-	all := []*member{here, there, deaf}
-	top := func(m *member) []string {
+	all := []*seat{here, there, deaf}
+	top := func(m *seat) []string {
 		t.Helper()
 		p, err := m.Top(t.Context(), "Kills", 10)
 		if err != nil {

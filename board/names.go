@@ -28,7 +28,7 @@ type NameOptions struct {
 	// first, for every key, is called on the goroutine of Names, and must be quick. Default
 	// nil.
 	Local func(key string) (Name, bool)
-	// PerMinute is how many keys are asked for in any minute. Keys beyond it stay unnamed
+	// PerMinute is how many keys this service asks for in any minute. Keys beyond it stay unnamed
 	// until a later call. Negative: no limit. Default 250.
 	PerMinute int
 	// Batch is how many keys one call of Resolve has at most. Default 100.
@@ -94,6 +94,11 @@ func (s *Service) Names(ctx context.Context, keys ...string) (map[string]Name, e
 	}
 	return s.namesOf(ctx, keys)
 }
+
+// ForgetNames drops what is remembered of keys, on this node: their owners have other names
+// now, or are erased. A call in flight may still answer the old names to those who wait for
+// it, and they are not remembered. Keys may be any.
+func (s *Service) ForgetNames(keys ...string) { s.names.forget(keys) }
 
 // NamedStanding is a row of a page with its name, which is zero when it is not known.
 type NamedStanding struct {

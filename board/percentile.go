@@ -2,6 +2,7 @@ package board
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/shoalworks/shoal/store"
 )
@@ -16,11 +17,15 @@ type Percentile struct {
 }
 
 // Percentile is how far up a board a key stands, by one read of the store that overlapping
-// calls share. ok is false when the key has no entry; Total is right nevertheless.
+// calls share. ok is false when the key has no entry; Total is right nevertheless. A Backend
+// whose board is longer than one page cannot tell: store.ErrUnsupported.
 func (s *Service) Percentile(ctx context.Context, board, key string) (p Percentile, ok bool, err error) {
 	page, err := s.around(ctx, store.Competition, board, key, 0)
 	if err != nil {
 		return Percentile{}, false, err
+	}
+	if s.backend != nil && page.Total >= store.MaxPage {
+		return Percentile{}, false, readError("percentile", board, key, unsupported(fmt.Sprintf("count more than %d entries", store.MaxPage)))
 	}
 	if len(page.Entries) == 0 {
 		return Percentile{Total: page.Total}, false, nil

@@ -137,10 +137,10 @@ func (l *lens) metadata(data doc.Value) []byte {
 type glimpse struct {
 	stamp store.Stamp
 	score int64
-	meta  string
 }
 
-// news tells whether the board needs to be told next after last. The first state of each
+// news tells whether the board needs to be told next after last. Metadata is no news: it is
+// replaced with the score only. The first state of each
 // session is always told: it carries a later epoch, by which whatever an earlier holder may
 // still have to write loses, and heals what a crash between save and flush has lost.
 func news(rule store.Rule, order store.Order, last, next glimpse) bool {
@@ -150,7 +150,7 @@ func news(rule store.Rule, order store.Order, last, next glimpse) bool {
 	if rule == store.Best {
 		return order.Better(next.score, last.score)
 	}
-	return next.stamp.After(last.stamp) && (next.score != last.score || next.meta != last.meta)
+	return next.stamp.After(last.stamp) && next.score != last.score
 }
 
 // misfit tells that a profile's value is no score of the board, whoever tries again.

@@ -82,7 +82,7 @@ func New(n *node.Node, o *Options) (*Service, error) {
 		source:  n.ID() + "/" + n.NewToken(),
 		boards:  n.For(node.ClassBoard).Boards(),
 		meter:   meterOf(n),
-		records: n.Store().Durable(),
+		records: n.For(node.ClassBoard).Durable(),
 		bus:     n.Store().Bus(),
 		clock:   n.Clock(),
 		random:  n.Random,

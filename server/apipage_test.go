@@ -135,6 +135,9 @@ func direct(t *testing.T, d *daemon, what string) {
 		if err != nil || len(closed) != 1 {
 			t.Fatalf("%v, %v", closed, err)
 		}
+		for !strings.Contains(d.call("NodeService/Status", "{}").body, `"state":"alive"`) { // the step has made its last beat old
+			continue
+		}
 	default:
 		t.Fatalf("the page asks for %q", what)
 	}

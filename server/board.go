@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,7 +10,6 @@ import (
 	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/internal/name"
 	shoalv1 "github.com/shoalworks/shoal/proto/shoal/v1"
-	"github.com/shoalworks/shoal/proto/shoal/v1/shoalv1connect"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -23,35 +23,79 @@ const (
 )
 
 // boardService answers for shoal.v1.BoardService.
-type boardService struct {
-	shoalv1connect.UnimplementedBoardServiceHandler
-
-	s *Server
-}
+type boardService struct{ s *Server }
 
 // Submit checks all entries, then queues them.
-func (b boardService) Submit(_ context.Context, req *shoalv1.BoardSubmitRequest) (*shoalv1.BoardSubmitResponse, error) {
+func (b boardService) Submit(ctx context.Context, req *shoalv1.BoardSubmitRequest) (*shoalv1.BoardSubmitResponse, error) {
+	list, err := b.submissions(req)
+	if err != nil {
+		return nil, err
+	}
+	if req.GetDurable() {
+		err = b.submitDurable(ctx, req.GetBoard(), list)
+	} else {
+		err = b.submit(req.GetBoard(), list)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &shoalv1.BoardSubmitResponse{Accepted: int32(len(list))}, nil //nolint:gosec // at most maxSubmissions
+}
+
+// submissions are the entries of a request, as far as that can be checked before they are
+// queued.
+func (b boardService) submissions(req *shoalv1.BoardSubmitRequest) ([]store.Submission, error) {
 	if strings.HasPrefix(req.GetBoard(), seasonBoards) {
 		return nil, refuse(badField, "board", "boards of seasons are written by seasons only: record an event instead")
 	}
-	entries := req.GetEntries()
-	if len(entries) == 0 || len(entries) > maxSubmissions {
-		return nil, refuse(badField, "entries", "1 to %d entries are expected, got %d", maxSubmissions, len(entries))
+	if cfg, _ := b.s.boards.Config(req.GetBoard()); cfg.From != nil {
+		return nil, refuse(badField, "board", "the board follows the profiles of the set %q: change those instead", cfg.From.Set)
 	}
-	scores := make([]int64, len(entries))
+	most := maxSubmissions
+	if req.GetDurable() {
+		most = maxDurable
+	}
+	entries := req.GetEntries()
+	if len(entries) == 0 || len(entries) > most {
+		return nil, refuse(badField, "entries", "1 to %d entries are expected, got %d", most, len(entries))
+	}
+	out := make([]store.Submission, len(entries))
 	for i, e := range entries {
 		score, err := b.score(req.GetBoard(), e)
+		if err == nil && len(e.GetMeta()) > store.MaxMeta {
+			err = refuse(badField, "meta", "at most %d bytes are expected, got %d", store.MaxMeta, len(e.GetMeta()))
+		}
 		if err != nil {
 			return nil, within(indexed("entries", i), err)
 		}
-		scores[i] = score
+		out[i] = store.Submission{Key: e.GetKey(), Score: score, Meta: e.GetMeta()}
 	}
-	for i, e := range entries {
-		if err := b.s.boards.Submit(req.GetBoard(), e.GetKey(), scores[i]); err != nil {
-			return nil, partly(i, within(indexed("entries", i), err))
+	return out, nil
+}
+
+func (b boardService) submit(board string, list []store.Submission) error {
+	for i, e := range list {
+		if err := b.s.boards.SubmitEntry(board, e); err != nil {
+			return partly(i, within(indexed("entries", i), err))
 		}
 	}
-	return &shoalv1.BoardSubmitResponse{Accepted: int32(len(entries))}, nil
+	return nil
+}
+
+// submitDurable answers when the store has the entries, or why not.
+func (b boardService) submitDurable(ctx context.Context, board string, list []store.Submission) error {
+	err := b.s.boards.SubmitDurable(ctx, board, list...)
+	switch {
+	case err == nil || errors.Is(err, store.ErrUnknown):
+		return err
+	case len(list) == 1:
+		return within(indexed("entries", 0), err)
+	}
+	field, problem, ok := fieldOf(err)
+	if !ok {
+		problem = err.Error()
+	}
+	return &failure{field: field, problem: problem + "; other entries may be stored", outcome: partlyDone, cause: err}
 }
 
 // seasonBoards is how the names of seasons' boards begin.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/internal/name"
+	"github.com/shoalworks/shoal/node"
 	shoalv1 "github.com/shoalworks/shoal/proto/shoal/v1"
 	"github.com/shoalworks/shoal/store"
 )
@@ -38,9 +39,13 @@ func (b boardService) Info(ctx context.Context, req *shoalv1.BoardInfoRequest) (
 }
 
 func configForm(cfg board.Config) *shoalv1.BoardConfig {
-	return &shoalv1.BoardConfig{
+	out := &shoalv1.BoardConfig{
 		Rule: cfg.Rule.String(), Decimals: int32(cfg.Decimals), Min: cfg.Min, Max: cfg.Max, MaxEntries: int32(cfg.MaxEntries), //nolint:gosec // at most 18 and 1,000
 	}
+	if cfg.From != nil {
+		out.Mirrors = &cfg.From.Set
+	}
+	return out
 }
 
 // List names the boards of the store and those of the configuration, in the order of their
@@ -55,7 +60,7 @@ func (b boardService) List(ctx context.Context, req *shoalv1.BoardListRequest) (
 	if err != nil {
 		return nil, err
 	}
-	stored, err := b.s.node.Store().Boards().List(ctx, req.GetPrefix(), req.GetAfter(), limit)
+	stored, err := b.s.node.For(node.ClassBoard).Boards().List(ctx, req.GetPrefix(), req.GetAfter(), limit)
 	if err != nil {
 		return nil, err
 	}

@@ -55,6 +55,9 @@ const (
 	rebuilding      reason = "rebuilding"
 	misconfigured   reason = "misconfigured"
 	sealed          reason = "sealed"
+	banned          reason = "banned"
+	removed         reason = "removed"
+	tooMany         reason = "too_many"
 	oldCursor       reason = "cursor_too_old"
 	queueFull       reason = "queue_full"
 	overloaded      reason = "overloaded"
@@ -137,6 +140,9 @@ func rulings() []ruling {
 		{unknownBoard, connect.CodeNotFound, 0, notDone, "use a board of the daemon's configuration"},
 		{unknownSeason, connect.CodeNotFound, 0, notDone, "use a season of the daemon's configuration"},
 		{sealed, connect.CodeFailedPrecondition, 0, notDone, "the board takes no more scores"},
+		{banned, connect.CodePermissionDenied, 0, notDone, "the key takes part on no board; Bans says why, Unban takes it back"},
+		{removed, connect.CodeAborted, 0, notDone, "the score was removed while it waited; submit it again if it is to be there"},
+		{tooMany, connect.CodeResourceExhausted, 0, notDone, "take some of what is hidden or banned back first"},
 		{oldCursor, connect.CodeAborted, 0, notDone, "the board does not remember any more how it was; begin the walk again, without a cursor"},
 		{queueFull, connect.CodeResourceExhausted, 0, notDone, "the store takes no scores; try again when it does"},
 		{unsupported, connect.CodeUnimplemented, 0, notDone, "the store cannot do this"},

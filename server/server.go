@@ -132,7 +132,7 @@ func (s *Server) mount() {
 	shoalv1connect.RegisterProfileServiceHandler(calls, profileService{s})
 	shoalv1connect.RegisterMailServiceHandler(calls, mailService{s})
 	shoalv1connect.RegisterSeasonServiceHandler(calls, seasonService{s})
-	shoalv1connect.RegisterBoardServiceHandler(calls, boardService{s: s})
+	shoalv1connect.RegisterBoardServiceHandler(calls, boardService{s})
 	shoalv1connect.RegisterNodeServiceHandler(calls, nodeService{s})
 	calls.SetUnknownHandler(func(_ context.Context, spec connect.Spec, _ connect.ServerStream) error {
 		return refuse(unknownPath, "", "there is no call %s", spec.Procedure)

@@ -31,8 +31,6 @@ var unreachable = []string{
 	"profile.ErrWatchClosed", // only the daemon closes its watches
 	"board.ErrDefined",       // Define
 	"board.ErrBusy",          // Forget
-	"board.ErrOrder",         // of a window, not of a call
-	"board.ErrAttempts",      // reported to listeners
 	"board.ErrDeadline",      // Close
 	"board.ErrNoProgress",    // Close
 	"board.ErrPending",       // Close

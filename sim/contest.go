@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/shoalworks/shoal/board"
+	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/memstore"
 )
@@ -124,6 +125,11 @@ func (f *Fleet) durable(a *Actor, s *Server, l Ladder, board, player string) {
 	}
 }
 
+// patient is for how long those who remove and seal wait.
+func (s *Server) patient() (context.Context, context.CancelFunc) {
+	return clock.WithTimeout(s.Context(), s.Clock(), callTimeout)
+}
+
 // look reads what a server shows, and what the store has.
 func (f *Fleet) look(a *Actor, s *Server, l Ladder, board, player string) {
 	page, err := l.Top(s.Context(), board, 0)
@@ -142,7 +148,9 @@ func (f *Fleet) remove(a *Actor, s *Server, l Ladder, board, player string) {
 		a.Sleep(a.rng.within(Span{Max: 2 * time.Second}))
 	}
 	began := f.Ledger.Removing(s.Process, board, player)
-	answer := l.Remove(s.Context(), board, player)
+	ctx, cancel := s.patient()
+	defer cancel()
+	answer := l.Remove(ctx, board, player)
 	if !a.Alive() {
 		return
 	}
@@ -152,7 +160,9 @@ func (f *Fleet) remove(a *Actor, s *Server, l Ladder, board, player string) {
 
 // seal ends a board.
 func (f *Fleet) seal(a *Actor, s *Server, l Ladder, board, _ string) {
-	answer := l.Seal(s.Context(), board)
+	ctx, cancel := s.patient()
+	defer cancel()
+	answer := l.Seal(ctx, board)
 	if a.Alive() && answer == Done {
 		f.Ledger.Sealed(s.Process, board)
 	}

@@ -11,15 +11,20 @@ import (
 
 // confirmFlag asks people to repeat the name of what they are about to change for good.
 type confirmFlag struct {
-	Confirm string `placeholder:"KEY" help:"The profile's key once more, instead of being asked for it."`
+	Confirm string `placeholder:"NAME" help:"The name of what is changed once more, instead of being asked for it."`
 }
 
 // confirm returns when the name was repeated: by flag, or by a person at a terminal.
 func (c *confirmFlag) confirm(ctx context.Context, o *output, what, name string) error {
+	return c.confirmNamed(ctx, o, what, "the key", name)
+}
+
+// confirmNamed is confirm for a name of a kind.
+func (c *confirmFlag) confirmNamed(ctx context.Context, o *output, what, kind, name string) error {
 	given := c.Confirm
 	if given == "" {
 		if !isTerminal(o.err) || !isTerminal(os.Stdin) {
-			return &exitError{exitUsage, fmt.Errorf("%s: repeat the key with --confirm %s", what, name)}
+			return &exitError{exitUsage, fmt.Errorf("%s: repeat %s with --confirm %s", what, kind, name)}
 		}
 		fmt.Fprintf(o.err, "This will %s.\nType %s to go on: ", what, name)
 		line, err := readLine(ctx, os.Stdin)

@@ -18,7 +18,9 @@ import (
 type commands struct {
 	Serve   serveCommand    `cmd:"" help:"Run a node as a daemon, for game servers in any language."`
 	Profile profileCommands `cmd:"" help:"Look at profiles, change, restore, move and erase them."`
+	Board   boardCommands   `cmd:"" help:"Look at leaderboards, write, moderate, move and end them."`
 	Mail    mailCommands    `cmd:"" help:"Send messages to players, and see what waits for them."`
+	Store   storeCommands   `cmd:"" help:"Check what is stored."`
 	Demo    demoCommand     `cmd:"" help:"Watch a small fleet at work: players, hand-overs, crashes, seasons of a minute."`
 	Version versionCommand  `cmd:"" help:"Print the version."`
 }

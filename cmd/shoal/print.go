@@ -73,11 +73,7 @@ func pretty(v doc.Value) string {
 // short is a value in one line of a table.
 func short(v doc.Value) string {
 	const width = 60
-	s := v.String()
-	if len(s) > width {
-		return strings.ToValidUTF8(s[:width-1], "") + "…"
-	}
-	return s
+	return clip(v.String(), width)
 }
 
 // when is a time for people: exact, and how long ago by this machine's clock.

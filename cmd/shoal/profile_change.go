@@ -28,9 +28,12 @@ func (f *changeFlags) source() profile.Source {
 	return profile.Source{Kind: profile.SourceOperator, Actor: f.actor(), Note: f.Note, ID: f.ID}
 }
 
-func (f *changeFlags) actor() string {
-	if f.Actor != "" {
-		return f.Actor
+func (f *changeFlags) actor() string { return actorName(f.Actor) }
+
+// actorName is who acts: by flag, or this user.
+func actorName(flag string) string {
+	if flag != "" {
+		return flag
 	}
 	if u, err := user.Current(); err == nil {
 		return u.Username

@@ -112,3 +112,17 @@ func TestTheGuideShowsTheMarket(t *testing.T) {
 		}
 	}
 }
+
+// The guide to boards shows a program that runs.
+func TestTheGuideShowsTheBoards(t *testing.T) {
+	program := read(t, "examples/boards/main.go")
+	if !strings.Contains(read(t, "docs/boards.md"), "```go\n"+program+"```") {
+		t.Error("the program in docs/boards.md is not examples/boards/main.go")
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "run", "../../examples/boards").Output()
+	for _, want := range []string{`at most 3 decimals expected, got "61.2504"`, "level 2 Cid 7", "time 2 61.250", "in the best 50 percent of 4", "BestTime: key: is banned", "walk 2 u_3"} {
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v: %q is not in\n%s", err, want, out)
+		}
+	}
+}

@@ -31,3 +31,39 @@ func (e *Engine) Uncount(ctx context.Context, board string) error {
 func (e *Engine) CountOn(ctx context.Context, board string) error {
 	return e.boards.file.writer.do(ctx, &recount{board: board, sizes: e.boards.sizes}, 1, 0)
 }
+
+// Largest is the most entries of a bucket, and the most buckets of a shelf, of any board.
+func (e *Engine) Largest(ctx context.Context) (entries, buckets int64, err error) {
+	err = e.boards.file.pool.read(ctx, func(ctx context.Context, c *conn) error {
+		return c.query(ctx, `SELECT buckets FROM shelves`, func(row []driver.Value) error {
+			all, err := decodeBuckets(blob(row[0]))
+			buckets = max(buckets, int64(len(all)))
+			for _, b := range all {
+				entries = max(entries, b.entries)
+			}
+			return err
+		})
+	})
+	return entries, buckets, err
+}
+
+// LimitWalkLog has boards log so many entries at most.
+func (e *Engine) LimitWalkLog(n int64) { e.boards.sizes.walkLog = n }
+
+// Logged is how many rows the logs of all boards have.
+func (e *Engine) Logged(ctx context.Context) (n int64, err error) {
+	err = e.boards.file.pool.read(ctx, func(ctx context.Context, c *conn) error {
+		n, err = c.number(ctx, `SELECT count(*) FROM moved`)
+		return err
+	})
+	return n, err
+}
+
+// BoardsVersion changes with every write to boards.db.
+func (e *Engine) BoardsVersion(ctx context.Context) (n int64, err error) {
+	err = e.boards.file.pool.read(ctx, func(ctx context.Context, c *conn) error {
+		n, err = c.number(ctx, `SELECT sum(log_boot % 1000 + log_up + log_wall % 1000000007 + sequence + log_from + log_upto) FROM boards`)
+		return err
+	})
+	return n, err
+}

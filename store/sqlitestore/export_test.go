@@ -147,6 +147,8 @@ func (e *Engine) Leftovers(ctx context.Context) (n int64, err error) {
 		n, err = c.number(ctx, `SELECT
 			(SELECT count(*) FROM boards WHERE name IS NULL) +
 			(SELECT count(*) FROM entries WHERE board NOT IN (SELECT id FROM boards WHERE name IS NOT NULL)) +
+			(SELECT count(*) FROM hidden WHERE board NOT IN (SELECT id FROM boards WHERE name IS NOT NULL)) +
+			(SELECT count(*) FROM moved WHERE board NOT IN (SELECT id FROM boards WHERE name IS NOT NULL)) +
 			(SELECT count(*) FROM shelves WHERE board NOT IN (SELECT id FROM boards WHERE name IS NOT NULL)) +
 			(SELECT count(*) FROM sources WHERE board NOT IN (SELECT id FROM boards WHERE name IS NOT NULL))`)
 		return err
@@ -338,7 +340,7 @@ func (e *Engine) Plans(ctx context.Context, file string) (map[string][]string, e
 			"showEntry": showEntry, "showKey": showKey, "updateHidden": updateHidden, "stampHidden": stampHidden,
 			"clearHidden": clearHidden, "selectWalk": selectWalk, "selectWalkMeta": selectWalkMeta,
 			"selectMoved": selectMoved, "selectShown": selectShown, "insertMoved": insertMoved,
-			"insertShown": insertShown, "closeShown": closeShown, "countPlaces": countPlaces,
+			"insertShown": insertShown, "closeShown": closeShown, "jumpPlaces": jumpPlaces, "scanPlaces": scanPlaces,
 			"selectShelfAt": selectShelfAt, "selectShelfAfter": selectShelfAfter, "countBetween": countBetween,
 			"sumAllShelves": sumAllShelves, "lookHidden": lookHidden, "countBoth": countBoth,
 			"hideBoth": hideBoth, "rankNoHidden": rankNoHidden,

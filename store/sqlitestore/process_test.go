@@ -110,6 +110,7 @@ func (c *child) finish(t testing.TB) {
 func childMain(job string) int {
 	jobs := map[string]func(ctx context.Context, e *sqlitestore.Engine, name string) error{
 		"load": childLoad, "merge": childMerge, "count": childCount, "hog": childHog, "echo": childEcho,
+		"stir": childStir,
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { // the end of the input is the end of the job

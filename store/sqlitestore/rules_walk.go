@@ -1,10 +1,6 @@
 package sqlitestore
 
-import (
-	"math"
-
-	"github.com/shoalworks/shoal/store"
-)
+import "github.com/shoalworks/shoal/store"
 
 // This file holds what a board has to remember for walks, without I/O.
 //
@@ -26,7 +22,7 @@ import (
 type walkLog struct {
 	number int64 // of this log, or of the last one: rows of others mean nothing
 	from   int64 // it is complete for this version and all later ones; 0: there is none
-	upto   int64 // the latest version that somebody walks
+	upto   int64 // the latest version that somebody walks, or walked in the last log
 	rows   int64 // entries in it
 	shown  int64 // rows that were made for entries that were shown
 	called moment
@@ -34,9 +30,6 @@ type walkLog struct {
 
 	changed bool // the board's row is out of date
 }
-
-// stillThere is the version at which an entry leaves that has not.
-const stillThere = math.MaxInt64
 
 // fresh tells that the log is kept: the last call of a walk is not too long ago.
 func (l *walkLog) fresh(now moment) bool { return l.from > 0 && l.called.since(now) <= store.WalkFor }
@@ -60,7 +53,7 @@ func (l *walkLog) ages(now moment) bool { return 2*l.called.since(now) > store.W
 func (l *walkLog) keep(version uint64, now moment) {
 	if l.forget(now); l.from == 0 {
 		l.number++
-		l.from, l.upto = int64(version), int64(version)
+		l.from = int64(version)
 	}
 	l.upto, l.called, l.changed = max(l.upto, int64(version)), now, true
 }
@@ -71,7 +64,7 @@ func (l *walkLog) end() {
 		return
 	}
 	l.stale = l.stale || l.rows > 0 || l.shown > 0
-	l.from, l.upto, l.rows, l.shown, l.changed = 0, 0, 0, 0, true
+	l.from, l.rows, l.shown, l.changed = 0, 0, 0, true
 }
 
 // wants tells that an entry which stood at its position since this version, and leaves it
@@ -86,30 +79,29 @@ func (l *walkLog) add(most int64) {
 	}
 }
 
-// beginning is the cursor of a walk that begins now.
-func beginning(info store.BoardInfo) store.Cursor {
-	return store.Cursor{Generation: info.Generation, Version: info.Sequence, Total: info.Count}
-}
-
-// walkable is ErrCursor when the board at the cursor's version cannot be told any more.
-// Keep says that a call of the walk has to be written down before it may be answered: others
-// may change the board before the next one.
-func (b boardRow) walkable(from store.Cursor, now moment) (keep bool, err error) {
-	version, info := from.Version, b.info
-	if from.Generation != info.Generation || version > info.Sequence {
-		return false, store.ErrCursor
+// walkable is where the walk at the cursor stands, which begins with the zero one, or
+// ErrCursor when the board at its version cannot be told any more. Keep says that this call
+// has to be written down before it may be answered: others may change the board before the
+// next one.
+func (b boardRow) walkable(from store.Cursor, now moment) (at store.Cursor, keep bool, err error) {
+	info := b.info
+	if from == (store.Cursor{}) {
+		at = store.Cursor{Generation: info.Generation, Version: info.Sequence, Total: info.Count}
+		return at, !info.Sealed && (!b.log.covers(at.Version, now) || b.log.ages(now)), nil
 	}
-	if from.Done() {
-		return false, nil // nothing is left to tell
+	if from.Generation != info.Generation || from.Version > info.Sequence {
+		return from, false, store.ErrCursor
 	}
-	covered := b.log.covers(version, now)
-	if version != info.Sequence && !covered {
-		return false, store.ErrCursor
+	current := from.Version == info.Sequence
+	switch covered := b.log.covers(from.Version, now); {
+	case from.Done(), current && info.Sealed:
+		return from, false, nil // nothing is left to tell, or it never changes
+	case covered:
+		return from, b.log.ages(now), nil
+	case current && from.Version == uint64(b.log.upto):
+		return from, true, nil // nothing has changed for long
 	}
-	if info.Sealed && version == info.Sequence {
-		return false, nil // it never changes
-	}
-	return !covered || b.log.ages(now), nil
+	return from, false, store.ErrCursor
 }
 
 // seen is the cursor behind a page.

@@ -20,16 +20,12 @@ func (h *boards) Walk(ctx context.Context, board string, from store.Cursor, limi
 		next, keep := cursor, false
 		var refused error
 		err := h.read(ctx, "walk", board, func(ctx context.Context, c *conn, b boardRow) (err error) {
-			at := cursor
-			begins := at == (store.Cursor{})
-			if begins {
-				at = beginning(b.info)
-			}
-			if keep, refused = b.walkable(at, h.file.now()); refused != nil {
+			var at store.Cursor
+			if at, keep, refused = b.walkable(cursor, h.file.now()); refused != nil {
 				return nil //nolint:nilerr // it is not the engine's
 			}
-			if begins && at.Total <= int64(limit) {
-				keep = false // it ends here too
+			if cursor == (store.Cursor{}) && at.Total <= int64(limit) {
+				keep = false // it begins and ends with this call
 			}
 			if keep && !kept {
 				return nil
@@ -69,7 +65,7 @@ func (h *boards) keepWalk(ctx context.Context, board string, from store.Cursor) 
 	if w.began {
 		h.sweeper.wake() // it ends the log if nobody else does
 	}
-	return w.from, nil
+	return w.at, nil
 }
 
 // keepWalk is the work of it.
@@ -77,7 +73,8 @@ type keepWalk struct {
 	board string
 	from  store.Cursor
 
-	// Written by the writer, with from.
+	// Written by the writer.
+	at      store.Cursor
 	refused error
 	began   bool // a log began
 }
@@ -88,22 +85,15 @@ func (w *keepWalk) apply(ctx context.Context, t *transaction) error {
 	if err != nil {
 		return err
 	}
-	from := w.from
-	if ok && from == (store.Cursor{}) {
-		from = beginning(b.info)
-	}
-	switch {
-	case !ok:
-		w.refused = store.ErrNoBoard
-	default:
-		_, w.refused = b.walkable(from, t.at)
+	w.refused = store.ErrNoBoard
+	if ok {
+		w.at, _, w.refused = b.walkable(w.from, t.at)
 	}
 	if w.refused != nil {
 		return nil //nolint:nilerr // the refusal is this job's own; the transaction goes on
 	}
 	w.began = !b.log.fresh(t.at)
-	b.log.keep(from.Version, t.at)
-	w.from = from
+	b.log.keep(w.at.Version, t.at)
 	return b.saveLog(ctx, t.conn)
 }
 

@@ -94,7 +94,7 @@ func checkAmongWriters(t *testing.T, h Harness[store.Boards]) {
 			if _, err := b.Merge(ctx, "board", batch); err != nil {
 				return err
 			}
-			if _, err := b.Hide(ctx, "board", n%2 == 0, fmt.Sprintf("key/%d", n), fmt.Sprintf("key/%d", c)); err != nil {
+			if _, err := b.Hide(ctx, "board", n%2 == 0, fmt.Sprintf("key/%d", n), fmt.Sprintf("key/%d", 50+c)); err != nil {
 				return err
 			}
 		}

@@ -1391,7 +1391,10 @@ type BoardConfig struct {
 	Min *int64 `protobuf:"varint,3,opt,name=min,proto3,oneof" json:"min,omitempty"`
 	Max *int64 `protobuf:"varint,4,opt,name=max,proto3,oneof" json:"max,omitempty"`
 	// MaxEntries is the most that Top answers.
-	MaxEntries    int32 `protobuf:"varint,5,opt,name=max_entries,json=maxEntries,proto3" json:"max_entries,omitempty"`
+	MaxEntries int32 `protobuf:"varint,5,opt,name=max_entries,json=maxEntries,proto3" json:"max_entries,omitempty"`
+	// Mirrors is the set of profiles that the board follows, which then takes no submits;
+	// absent: none.
+	Mirrors       *string `protobuf:"bytes,6,opt,name=mirrors,proto3,oneof" json:"mirrors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1459,6 +1462,13 @@ func (x *BoardConfig) GetMaxEntries() int32 {
 		return x.MaxEntries
 	}
 	return 0
+}
+
+func (x *BoardConfig) GetMirrors() string {
+	if x != nil && x.Mirrors != nil {
+		return *x.Mirrors
+	}
+	return ""
 }
 
 type BoardListRequest struct {
@@ -1642,11 +1652,14 @@ func (x *BoardListed) GetConfigured() bool {
 
 type BoardRemoveRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Board string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
-	Keys  []string               `protobuf:"bytes,2,rep,name=keys,proto3" json:"keys,omitempty"`
+	// Board is one of the store, in the daemon's configuration or not. So it is in the calls
+	// below.
+	Board string `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
+	// Keys, 1 to 1,000.
+	Keys []string `protobuf:"bytes,2,rep,name=keys,proto3" json:"keys,omitempty"`
 	// Confirm repeats the board's name. Needed: nothing brings the scores back.
 	Confirm string `protobuf:"bytes,3,opt,name=confirm,proto3" json:"confirm,omitempty"`
-	// Actor and note are who removes, and why, for the audit log.
+	// Actor and note are who removes, and why, for the audit log. An actor is needed.
 	Actor         string `protobuf:"bytes,4,opt,name=actor,proto3" json:"actor,omitempty"`
 	Note          string `protobuf:"bytes,5,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1767,7 +1780,7 @@ type BoardHideRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Board string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
 	Keys  []string               `protobuf:"bytes,2,rep,name=keys,proto3" json:"keys,omitempty"`
-	// Actor and note are who hides, and why, for the audit log.
+	// Actor and note are who hides, and why, for the audit log. An actor is needed.
 	Actor         string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
 	Note          string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1881,7 +1894,7 @@ type BoardShowRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Board string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
 	Keys  []string               `protobuf:"bytes,2,rep,name=keys,proto3" json:"keys,omitempty"`
-	// Actor and note are who shows, and why, for the audit log.
+	// Actor and note are who shows, and why, for the audit log. An actor is needed.
 	Actor         string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
 	Note          string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2189,7 +2202,8 @@ func (x *BoardHiddenEntry) GetMeta() []byte {
 type BoardBanRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Keys  []string               `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
-	// Actor and note are who bans, and why, for the audit log and the list of bans.
+	// Actor and note are who bans, and why, for the audit log and the list of bans. An actor is
+	// needed.
 	Actor         string `protobuf:"bytes,2,opt,name=actor,proto3" json:"actor,omitempty"`
 	Note          string `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2286,7 +2300,7 @@ func (*BoardBanResponse) Descriptor() ([]byte, []int) {
 type BoardUnbanRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Keys  []string               `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
-	// Actor and note are who takes the ban back, and why, for the audit log.
+	// Actor and note are who takes the ban back, and why, for the audit log. An actor is needed.
 	Actor         string `protobuf:"bytes,2,opt,name=actor,proto3" json:"actor,omitempty"`
 	Note          string `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2488,7 +2502,7 @@ func (x *BoardBansResponse) GetNext() string {
 	return ""
 }
 
-// BoardBanned is a banned key.
+// BoardBanned is a banned key. Actor and note are empty when the person was erased.
 type BoardBanned struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Key           string                 `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
@@ -2665,17 +2679,23 @@ func (x *BoardAuditResponse) GetNext() string {
 	return ""
 }
 
-// BoardAuditEntry is what an operator did.
+// BoardAuditEntry is what an operator set out to do. It is stored before it is done: an action
+// that failed has its entry too.
 type BoardAuditEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Time  *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
-	// Action is "remove", "hide", "show", "ban", "unban".
-	Action string `protobuf:"bytes,2,opt,name=action,proto3" json:"action,omitempty"`
-	// Board is empty for what concerns all boards.
-	Board         string   `protobuf:"bytes,3,opt,name=board,proto3" json:"board,omitempty"`
-	Keys          []string `protobuf:"bytes,4,rep,name=keys,proto3" json:"keys,omitempty"`
-	Actor         string   `protobuf:"bytes,5,opt,name=actor,proto3" json:"actor,omitempty"`
-	Note          string   `protobuf:"bytes,6,opt,name=note,proto3" json:"note,omitempty"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Time  *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=time,proto3" json:"time,omitempty"`
+	// Action is "remove", "hide", "show", "ban", "unban", "seal" or "drop".
+	Action string `protobuf:"bytes,3,opt,name=action,proto3" json:"action,omitempty"`
+	// Board is absent for what concerns all boards.
+	Board *string  `protobuf:"bytes,4,opt,name=board,proto3,oneof" json:"board,omitempty"`
+	Keys  []string `protobuf:"bytes,5,rep,name=keys,proto3" json:"keys,omitempty"`
+	Actor string   `protobuf:"bytes,6,opt,name=actor,proto3" json:"actor,omitempty"`
+	Note  string   `protobuf:"bytes,7,opt,name=note,proto3" json:"note,omitempty"`
+	// Entries are what was removed, but for hidden ones, without names.
+	Entries []*BoardEntry `protobuf:"bytes,8,rep,name=entries,proto3" json:"entries,omitempty"`
+	// Erased counts keys of people who were erased since, and are not in keys any more.
+	Erased        int32 `protobuf:"varint,9,opt,name=erased,proto3" json:"erased,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2710,6 +2730,13 @@ func (*BoardAuditEntry) Descriptor() ([]byte, []int) {
 	return file_shoal_v1_board_proto_rawDescGZIP(), []int{43}
 }
 
+func (x *BoardAuditEntry) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
 func (x *BoardAuditEntry) GetTime() *timestamppb.Timestamp {
 	if x != nil {
 		return x.Time
@@ -2725,8 +2752,8 @@ func (x *BoardAuditEntry) GetAction() string {
 }
 
 func (x *BoardAuditEntry) GetBoard() string {
-	if x != nil {
-		return x.Board
+	if x != nil && x.Board != nil {
+		return *x.Board
 	}
 	return ""
 }
@@ -2750,6 +2777,20 @@ func (x *BoardAuditEntry) GetNote() string {
 		return x.Note
 	}
 	return ""
+}
+
+func (x *BoardAuditEntry) GetEntries() []*BoardEntry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+func (x *BoardAuditEntry) GetErased() int32 {
+	if x != nil {
+		return x.Erased
+	}
+	return 0
 }
 
 var File_shoal_v1_board_proto protoreflect.FileDescriptor
@@ -2865,16 +2906,19 @@ const file_shoal_v1_board_proto_rawDesc = "" +
 	"generation\x18\a \x01(\tR\n" +
 	"generation\x12\x16\n" +
 	"\x06sealed\x18\b \x01(\bR\x06sealed\x12-\n" +
-	"\x06config\x18\t \x01(\v2\x15.shoal.v1.BoardConfigR\x06config\"\x9c\x01\n" +
+	"\x06config\x18\t \x01(\v2\x15.shoal.v1.BoardConfigR\x06config\"\xc7\x01\n" +
 	"\vBoardConfig\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\tR\x04rule\x12\x1a\n" +
 	"\bdecimals\x18\x02 \x01(\x05R\bdecimals\x12\x15\n" +
 	"\x03min\x18\x03 \x01(\x03H\x00R\x03min\x88\x01\x01\x12\x15\n" +
 	"\x03max\x18\x04 \x01(\x03H\x01R\x03max\x88\x01\x01\x12\x1f\n" +
 	"\vmax_entries\x18\x05 \x01(\x05R\n" +
-	"maxEntriesB\x06\n" +
+	"maxEntries\x12\x1d\n" +
+	"\amirrors\x18\x06 \x01(\tH\x02R\amirrors\x88\x01\x01B\x06\n" +
 	"\x04_minB\x06\n" +
-	"\x04_max\"e\n" +
+	"\x04_maxB\n" +
+	"\n" +
+	"\b_mirrors\"e\n" +
 	"\x10BoardListRequest\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\tR\x05after\x12\x19\n" +
@@ -2962,14 +3006,18 @@ const file_shoal_v1_board_proto_rawDesc = "" +
 	"\x12BoardAuditResponse\x123\n" +
 	"\aentries\x18\x01 \x03(\v2\x19.shoal.v1.BoardAuditEntryR\aentries\x12\x17\n" +
 	"\x04next\x18\x02 \x01(\tH\x00R\x04next\x88\x01\x01B\a\n" +
-	"\x05_next\"\xad\x01\n" +
-	"\x0fBoardAuditEntry\x12.\n" +
-	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
-	"\x06action\x18\x02 \x01(\tR\x06action\x12\x14\n" +
-	"\x05board\x18\x03 \x01(\tR\x05board\x12\x12\n" +
-	"\x04keys\x18\x04 \x03(\tR\x04keys\x12\x14\n" +
-	"\x05actor\x18\x05 \x01(\tR\x05actor\x12\x12\n" +
-	"\x04note\x18\x06 \x01(\tR\x04note2\xb1\n" +
+	"\x05_next\"\x94\x02\n" +
+	"\x0fBoardAuditEntry\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12.\n" +
+	"\x04time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
+	"\x06action\x18\x03 \x01(\tR\x06action\x12\x19\n" +
+	"\x05board\x18\x04 \x01(\tH\x00R\x05board\x88\x01\x01\x12\x12\n" +
+	"\x04keys\x18\x05 \x03(\tR\x04keys\x12\x14\n" +
+	"\x05actor\x18\x06 \x01(\tR\x05actor\x12\x12\n" +
+	"\x04note\x18\a \x01(\tR\x04note\x12.\n" +
+	"\aentries\x18\b \x03(\v2\x14.shoal.v1.BoardEntryR\aentries\x12\x16\n" +
+	"\x06erased\x18\t \x01(\x05R\x06erasedB\b\n" +
+	"\x06_board2\xb1\n" +
 	"\n" +
 	"\fBoardService\x12E\n" +
 	"\x06Submit\x12\x1c.shoal.v1.BoardSubmitRequest\x1a\x1d.shoal.v1.BoardSubmitResponse\x12A\n" +
@@ -3067,47 +3115,48 @@ var file_shoal_v1_board_proto_depIdxs = []int32{
 	44, // 11: shoal.v1.BoardBanned.time:type_name -> google.protobuf.Timestamp
 	43, // 12: shoal.v1.BoardAuditResponse.entries:type_name -> shoal.v1.BoardAuditEntry
 	44, // 13: shoal.v1.BoardAuditEntry.time:type_name -> google.protobuf.Timestamp
-	1,  // 14: shoal.v1.BoardService.Submit:input_type -> shoal.v1.BoardSubmitRequest
-	5,  // 15: shoal.v1.BoardService.Top:input_type -> shoal.v1.BoardTopRequest
-	7,  // 16: shoal.v1.BoardService.Standing:input_type -> shoal.v1.BoardStandingRequest
-	9,  // 17: shoal.v1.BoardService.Around:input_type -> shoal.v1.BoardAroundRequest
-	11, // 18: shoal.v1.BoardService.Scores:input_type -> shoal.v1.BoardScoresRequest
-	13, // 19: shoal.v1.BoardService.Page:input_type -> shoal.v1.BoardPageRequest
-	15, // 20: shoal.v1.BoardService.Walk:input_type -> shoal.v1.BoardWalkRequest
-	17, // 21: shoal.v1.BoardService.Percentile:input_type -> shoal.v1.BoardPercentileRequest
-	19, // 22: shoal.v1.BoardService.Info:input_type -> shoal.v1.BoardInfoRequest
-	22, // 23: shoal.v1.BoardService.List:input_type -> shoal.v1.BoardListRequest
-	25, // 24: shoal.v1.BoardService.Remove:input_type -> shoal.v1.BoardRemoveRequest
-	27, // 25: shoal.v1.BoardService.Hide:input_type -> shoal.v1.BoardHideRequest
-	29, // 26: shoal.v1.BoardService.Show:input_type -> shoal.v1.BoardShowRequest
-	31, // 27: shoal.v1.BoardService.Hidden:input_type -> shoal.v1.BoardHiddenRequest
-	34, // 28: shoal.v1.BoardService.Ban:input_type -> shoal.v1.BoardBanRequest
-	36, // 29: shoal.v1.BoardService.Unban:input_type -> shoal.v1.BoardUnbanRequest
-	38, // 30: shoal.v1.BoardService.Bans:input_type -> shoal.v1.BoardBansRequest
-	41, // 31: shoal.v1.BoardService.Audit:input_type -> shoal.v1.BoardAuditRequest
-	2,  // 32: shoal.v1.BoardService.Submit:output_type -> shoal.v1.BoardSubmitResponse
-	6,  // 33: shoal.v1.BoardService.Top:output_type -> shoal.v1.BoardTopResponse
-	8,  // 34: shoal.v1.BoardService.Standing:output_type -> shoal.v1.BoardStandingResponse
-	10, // 35: shoal.v1.BoardService.Around:output_type -> shoal.v1.BoardAroundResponse
-	12, // 36: shoal.v1.BoardService.Scores:output_type -> shoal.v1.BoardScoresResponse
-	14, // 37: shoal.v1.BoardService.Page:output_type -> shoal.v1.BoardPageResponse
-	16, // 38: shoal.v1.BoardService.Walk:output_type -> shoal.v1.BoardWalkResponse
-	18, // 39: shoal.v1.BoardService.Percentile:output_type -> shoal.v1.BoardPercentileResponse
-	20, // 40: shoal.v1.BoardService.Info:output_type -> shoal.v1.BoardInfoResponse
-	23, // 41: shoal.v1.BoardService.List:output_type -> shoal.v1.BoardListResponse
-	26, // 42: shoal.v1.BoardService.Remove:output_type -> shoal.v1.BoardRemoveResponse
-	28, // 43: shoal.v1.BoardService.Hide:output_type -> shoal.v1.BoardHideResponse
-	30, // 44: shoal.v1.BoardService.Show:output_type -> shoal.v1.BoardShowResponse
-	32, // 45: shoal.v1.BoardService.Hidden:output_type -> shoal.v1.BoardHiddenResponse
-	35, // 46: shoal.v1.BoardService.Ban:output_type -> shoal.v1.BoardBanResponse
-	37, // 47: shoal.v1.BoardService.Unban:output_type -> shoal.v1.BoardUnbanResponse
-	39, // 48: shoal.v1.BoardService.Bans:output_type -> shoal.v1.BoardBansResponse
-	42, // 49: shoal.v1.BoardService.Audit:output_type -> shoal.v1.BoardAuditResponse
-	32, // [32:50] is the sub-list for method output_type
-	14, // [14:32] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	4,  // 14: shoal.v1.BoardAuditEntry.entries:type_name -> shoal.v1.BoardEntry
+	1,  // 15: shoal.v1.BoardService.Submit:input_type -> shoal.v1.BoardSubmitRequest
+	5,  // 16: shoal.v1.BoardService.Top:input_type -> shoal.v1.BoardTopRequest
+	7,  // 17: shoal.v1.BoardService.Standing:input_type -> shoal.v1.BoardStandingRequest
+	9,  // 18: shoal.v1.BoardService.Around:input_type -> shoal.v1.BoardAroundRequest
+	11, // 19: shoal.v1.BoardService.Scores:input_type -> shoal.v1.BoardScoresRequest
+	13, // 20: shoal.v1.BoardService.Page:input_type -> shoal.v1.BoardPageRequest
+	15, // 21: shoal.v1.BoardService.Walk:input_type -> shoal.v1.BoardWalkRequest
+	17, // 22: shoal.v1.BoardService.Percentile:input_type -> shoal.v1.BoardPercentileRequest
+	19, // 23: shoal.v1.BoardService.Info:input_type -> shoal.v1.BoardInfoRequest
+	22, // 24: shoal.v1.BoardService.List:input_type -> shoal.v1.BoardListRequest
+	25, // 25: shoal.v1.BoardService.Remove:input_type -> shoal.v1.BoardRemoveRequest
+	27, // 26: shoal.v1.BoardService.Hide:input_type -> shoal.v1.BoardHideRequest
+	29, // 27: shoal.v1.BoardService.Show:input_type -> shoal.v1.BoardShowRequest
+	31, // 28: shoal.v1.BoardService.Hidden:input_type -> shoal.v1.BoardHiddenRequest
+	34, // 29: shoal.v1.BoardService.Ban:input_type -> shoal.v1.BoardBanRequest
+	36, // 30: shoal.v1.BoardService.Unban:input_type -> shoal.v1.BoardUnbanRequest
+	38, // 31: shoal.v1.BoardService.Bans:input_type -> shoal.v1.BoardBansRequest
+	41, // 32: shoal.v1.BoardService.Audit:input_type -> shoal.v1.BoardAuditRequest
+	2,  // 33: shoal.v1.BoardService.Submit:output_type -> shoal.v1.BoardSubmitResponse
+	6,  // 34: shoal.v1.BoardService.Top:output_type -> shoal.v1.BoardTopResponse
+	8,  // 35: shoal.v1.BoardService.Standing:output_type -> shoal.v1.BoardStandingResponse
+	10, // 36: shoal.v1.BoardService.Around:output_type -> shoal.v1.BoardAroundResponse
+	12, // 37: shoal.v1.BoardService.Scores:output_type -> shoal.v1.BoardScoresResponse
+	14, // 38: shoal.v1.BoardService.Page:output_type -> shoal.v1.BoardPageResponse
+	16, // 39: shoal.v1.BoardService.Walk:output_type -> shoal.v1.BoardWalkResponse
+	18, // 40: shoal.v1.BoardService.Percentile:output_type -> shoal.v1.BoardPercentileResponse
+	20, // 41: shoal.v1.BoardService.Info:output_type -> shoal.v1.BoardInfoResponse
+	23, // 42: shoal.v1.BoardService.List:output_type -> shoal.v1.BoardListResponse
+	26, // 43: shoal.v1.BoardService.Remove:output_type -> shoal.v1.BoardRemoveResponse
+	28, // 44: shoal.v1.BoardService.Hide:output_type -> shoal.v1.BoardHideResponse
+	30, // 45: shoal.v1.BoardService.Show:output_type -> shoal.v1.BoardShowResponse
+	32, // 46: shoal.v1.BoardService.Hidden:output_type -> shoal.v1.BoardHiddenResponse
+	35, // 47: shoal.v1.BoardService.Ban:output_type -> shoal.v1.BoardBanResponse
+	37, // 48: shoal.v1.BoardService.Unban:output_type -> shoal.v1.BoardUnbanResponse
+	39, // 49: shoal.v1.BoardService.Bans:output_type -> shoal.v1.BoardBansResponse
+	42, // 50: shoal.v1.BoardService.Audit:output_type -> shoal.v1.BoardAuditResponse
+	33, // [33:51] is the sub-list for method output_type
+	15, // [15:33] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_shoal_v1_board_proto_init() }
@@ -3133,6 +3182,7 @@ func file_shoal_v1_board_proto_init() {
 	file_shoal_v1_board_proto_msgTypes[39].OneofWrappers = []any{}
 	file_shoal_v1_board_proto_msgTypes[41].OneofWrappers = []any{}
 	file_shoal_v1_board_proto_msgTypes[42].OneofWrappers = []any{}
+	file_shoal_v1_board_proto_msgTypes[43].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
