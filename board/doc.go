@@ -56,10 +56,52 @@
 // A board is created by its first write. It is created anew, empty, when the store has lost
 // it; what it held before is gone then.
 //
+// # Moderation
+//
+// [Service.Hide] takes keys off one board, [Service.Ban] off all of them, and has their scores
+// refused on every node with [ErrBanned]; [Service.Show] and [Service.Unban] take that back,
+// neither the other. The durable records say who is banned (ban/<key>) and what was hidden by
+// hand (boardhide/<key>); the boards follow. Each call first leaves an entry in the audit log
+// ([Service.Audit], boardaudit/<id>), so that nothing is done without a trace; the log keeps
+// the newest [MaxAudit] entries, give or take 64 for each node.
+//
+// Together with each change of a record a mark is stored (boardmark/<kind>/<key>). Whoever has
+// made the change has the boards follow: it reads the records, hides or shows, and reads them
+// again, until they stay the same, so that the last change has the last word. When it does not
+// come to the end, any service does that sees the mark stand still for a minute; and ten minutes
+// after the last change the boards follow once more, whatever has come late, and the mark goes.
+// A service looks at the marks once a minute while it has something to write, or knows of
+// marks, and at once when it hears of a change. At rest there are no marks and no timer.
+//
+// A ban reaches every score that is stored after it. Either the writer knew: its service has
+// read the bans after the board was made and before it first wrote there, and refuses the key.
+// Or the ban came later: then it found the board, and the board itself hides the key, whoever
+// writes. What is left is a board that was dropped and made anew by another service while a
+// writer had not yet heard of the ban: at most a minute later it has, and at most ten minutes
+// later the new board hides the key. A service that could not look for five minutes or more
+// (it slept, the store was away) hides, as soon as it can, whom it learned of late, on the
+// boards it has written to. A process that sleeps that long and then dies between two calls is
+// beyond this; the next change of the key repairs that too.
+//
+// Sealed boards do not change: who is banned later stays on them, and results are corrected
+// elsewhere. A board that is dropped takes what was hidden on it by hand along. A Backend cannot
+// hide; it only gets no more scores.
+//
+// At most [MaxBans] keys are banned, and store.MaxHidden hidden on one board, by whatever way:
+// beyond them a ban, or a hide, says so. Every service keeps the banned keys in memory, about
+// 100 bytes each.
+//
+// A player who was hidden, banned or removed leaves the cached pages of this service at once,
+// and those of others when they hear of it, at the latest when the page is CacheFor old.
+//
+// Worth watching are ([Service.Moderation]): Refused and Purged (scores of banned keys), Marks
+// (work that is young or not done; over ten minutes it should come back to 0), Failed beside
+// Looks (the list of bans grows old), and Bans beside MaxBans.
+//
 // # Concurrency
 //
 // A Service is safe for use from many goroutines. It owns one goroutine that writes, and one
-// for each read in flight; Close ends them. Listeners are called from these goroutines, one
+// for each read in flight, a look at what was moderated among them; Close ends them. Listeners are called from these goroutines, one
 // at a time for each board, without a lock held; they must be quick and must not call
 // FlushNow, SubmitDurable, Remove, Drop or Close. Entries of a page are shared between callers: they are
 // read-only.

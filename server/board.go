@@ -168,4 +168,3 @@ func (s *Server) ownBoards() []string {
 func countOf(count *int32, otherwise, most int) (int, error) {
 	return limitOf("count", count, otherwise, most)
 }
-

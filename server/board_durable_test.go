@@ -48,8 +48,10 @@ func TestDurableSubmitsThatAreNotAnsweredAreUnknown(t *testing.T) {
 	}
 	faults := faultstore.New(&faultstore.Options{Rule: merges})
 	d := startDaemon(t, setup{
-		parts:  faults.Wrap,
-		wire:   func(o *shoal.Options) { o.Flush.FlushEvery, o.Flush.CallTimeout = 10*time.Millisecond, 20*time.Millisecond },
+		parts: faults.Wrap,
+		wire: func(o *shoal.Options) {
+			o.Flush.FlushEvery, o.Flush.CallTimeout = 10*time.Millisecond, 20*time.Millisecond
+		},
 		config: func(c *server.Config) { c.Limits.CallTimeout = time.Second },
 	})
 	d.call("BoardService/Submit", `{"board":"coins","durable":true,"entries":[{"key":"a","score":3}]}`).

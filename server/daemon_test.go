@@ -40,6 +40,7 @@ type daemon struct {
 	client *http.Client
 	log    *logbook
 	served chan error
+	cursor string // the last one of a walk, on the page
 }
 
 // setup is what a test wants otherwise.

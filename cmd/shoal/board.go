@@ -62,7 +62,7 @@ func (f *boardFlags) onBoards(ctx context.Context, o *output, do func(context.Co
 	if err != nil {
 		return &exitError{exitUsage, err}
 	}
-	opts.Seasons = nil // a tool plays none, and their boards are read as the store has them
+	opts.Seasons = nil              // a tool plays none, and their boards are read as the store has them
 	for _, set := range opts.Sets { // for names, and for boards that mirror them
 		set.ReapEvery, set.JournalEvery = -1, -1
 	}

@@ -151,7 +151,7 @@ func (r *entryReader) begin() error {
 
 // How an export ends.
 var (
-	errEnded   = errors.New("the export ends here")                            // and is whole
+	errEnded   = errors.New("the export ends here")                           // and is whole
 	errDamaged = errors.New("the file is not as shoal board export wrote it") // its end says so, or is missing
 )
 

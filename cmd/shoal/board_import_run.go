@@ -38,7 +38,8 @@ type importer struct {
 	made   bool // the board is there
 	batch  []store.Submission
 	hide   []string
-	keys   map[string]struct{} // of the batch
+	keys   map[string]struct{}          // of the batch
+	hidden map[string]store.HiddenEntry // those of hide that are hidden already; of a dry run
 	report importReport
 }
 
@@ -240,7 +241,9 @@ func (im *importer) count(changes []store.Change) {
 
 // compare counts what the batch would do.
 func (im *importer) compare(ctx context.Context) error {
-	im.report.Hidden += len(im.hide)
+	if err := im.compareHidden(ctx); err != nil {
+		return err
+	}
 	for part := range slices.Chunk(im.batch, store.MaxPage) {
 		keys := make([]string, len(part))
 		for i, e := range part {
@@ -264,11 +267,41 @@ func (im *importer) compare(ctx context.Context) error {
 	return nil
 }
 
+// stored are the entries of the keys, hidden ones too as far as the file has them as such.
 func (im *importer) stored(ctx context.Context, keys []string) (map[string]store.Entry, error) {
 	if !im.s.stored {
 		return nil, nil
 	}
-	return im.t.boards.Scores(ctx, im.s.name, keys...)
+	found, err := im.t.boards.Scores(ctx, im.s.name, keys...)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range keys {
+		if e, ok := im.hidden[key]; ok && e.Scored {
+			found[key] = e.Entry
+		}
+	}
+	return found, nil
+}
+
+// compareHidden finds which keys of the batch are hidden already.
+func (im *importer) compareHidden(ctx context.Context) error {
+	im.hidden = make(map[string]store.HiddenEntry)
+	for _, key := range im.hide {
+		var page []store.HiddenEntry
+		if im.s.stored {
+			var err error
+			if page, err = im.t.boards.Hidden(ctx, im.s.name, keyBefore(key), 1); err != nil {
+				return err
+			}
+		}
+		if len(page) == 1 && page[0].Key == key {
+			im.hidden[key] = page[0]
+		} else {
+			im.report.Hidden++
+		}
+	}
+	return nil
 }
 
 // finish prints the summary, and answers how the import ended.

@@ -75,7 +75,9 @@ func (c *boardRemoveCommand) Run(ctx context.Context, o *output) error {
 }
 
 // again says that an action may be repeated.
-func again(err error) error { return fmt.Errorf("%w\nrun it again: what is done already is left as it is", err) }
+func again(err error) error {
+	return fmt.Errorf("%w\nrun it again: what is done already is left as it is", err)
+}
 
 // removed is what --json prints of a removal.
 type removed struct {
@@ -149,7 +151,7 @@ type turn struct {
 
 func (f *moderateFlags) turn(ctx context.Context, o *output, name string, keys []string, how turn) error {
 	return f.onBoards(ctx, o, func(ctx context.Context, t *boardTool) error {
-		s, err := t.find(ctx, name)
+		s, err := t.stored(ctx, name)
 		if err != nil {
 			return err
 		}

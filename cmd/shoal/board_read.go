@@ -235,23 +235,16 @@ func (t *boardTool) absent(ctx context.Context, s *shelf, key string) error {
 	return missing("%s has no entry on %s", key, s.name)
 }
 
-// isHidden looks for a key among the hidden ones, which are at most store.MaxHidden.
+// isHidden tells whether a key is hidden on a board.
 func (t *boardTool) isHidden(ctx context.Context, board, key string) (bool, error) {
-	for after := ""; ; {
-		page, err := t.boards.Hidden(ctx, board, after, store.MaxPage)
-		if err != nil {
-			return false, err
-		}
-		for _, e := range page {
-			if e.Key == key {
-				return true, nil
-			}
-			after = e.Key
-		}
-		if len(page) < store.MaxPage {
-			return false, nil
-		}
-	}
+	page, err := t.boards.Hidden(ctx, board, keyBefore(key), 1)
+	return len(page) == 1 && page[0].Key == key, err
+}
+
+// isBanned tells whether a key is banned.
+func (t *boardTool) isBanned(ctx context.Context, key string) (bool, error) {
+	page, err := t.boards.Bans(ctx, keyBefore(key), 1)
+	return len(page) == 1 && page[0].Key == key, err
 }
 
 // boardAroundCommand shows an entry and its neighbours.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,6 +60,9 @@ func (c *boardSubmitCommand) Run(ctx context.Context, o *output) error {
 		before, err := t.entries(ctx, s, []string{c.Key})
 		if err != nil {
 			return err
+		}
+		if banned, err := t.isBanned(ctx, c.Key); err != nil || banned {
+			return cmp.Or(err, refused("%s is banned: shoal board bans says why", c.Key))
 		}
 		if c.DryRun {
 			return t.wouldSubmit(s, c.Key, score, before)

@@ -38,3 +38,9 @@ func BoardMembers() (out []string) {
 	}
 	return out
 }
+
+// KeyBefore opens keyBefore.
+func KeyBefore(key string) string { return keyBefore(key) }
+
+// Percent opens percent.
+func Percent(x float64) string { return percent(x) }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -31,7 +32,7 @@ func (x tool) run(args ...string) answer {
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	cmd := exec.CommandContext(x.t.Context(), path, append(args, "--store", x.store)...)
+	cmd := exec.CommandContext(x.t.Context(), path, slices.Insert(args, 2, "--store", x.store)...)
 	cmd.Dir = x.t.TempDir()
 	cmd.Env = append(os.Environ(), "SHOAL_BEAT=1s")
 	cmd.Stdin = strings.NewReader(x.stdin)
