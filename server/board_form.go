@@ -21,9 +21,14 @@ type boardForms struct {
 	decimal bool // scores are written as text as well
 }
 
-func (b boardService) forms(name string) boardForms {
-	cfg, _ := b.s.boards.Config(name)
+func (b boardService) forms(name string, cfg board.Config) boardForms {
 	return boardForms{b.s, name, cfg.Decimals > 0}
+}
+
+// formsOf is forms for a board that need not be configured.
+func (b boardService) formsOf(name string) boardForms {
+	cfg, _ := b.s.boards.Config(name)
+	return b.forms(name, cfg)
 }
 
 // text is a score as text, nil on a board without decimals.

@@ -150,7 +150,7 @@ func (b boardService) Hidden(ctx context.Context, req *shoalv1.BoardHiddenReques
 		return nil, b.moderationError(req.GetBoard(), err)
 	}
 	return &shoalv1.BoardHiddenResponse{
-		Entries: b.forms(req.GetBoard()).hidden(ctx, list), Next: nextKey(list, limit, func(e store.HiddenEntry) string { return e.Key }),
+		Entries: b.formsOf(req.GetBoard()).hidden(ctx, list), Next: nextKey(list, limit, func(e store.HiddenEntry) string { return e.Key }),
 	}, nil
 }
 
@@ -232,7 +232,7 @@ func (b boardService) auditForm(e board.AuditEntry) *shoalv1.BoardAuditEntry {
 		Id: e.ID, Time: timestamppb.New(e.At), Action: string(e.Action), Board: orAbsent(e.Board), Keys: e.Keys,
 		Actor: e.Actor, Note: e.Reason, Erased: int32(e.Erased), //nolint:gosec // at most the keys of a call
 	}
-	f := b.forms(e.Board)
+	f := b.formsOf(e.Board)
 	for _, was := range e.Entries {
 		out.Entries = append(out.Entries, &shoalv1.BoardEntry{Key: was.Key, Score: was.Score, Decimal: f.text(was.Score), Meta: metaForm(was.Meta)})
 	}

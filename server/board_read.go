@@ -27,7 +27,7 @@ func (b boardService) Top(ctx context.Context, req *shoalv1.BoardTopRequest) (*s
 		return nil, err
 	}
 	b.s.cacheable(ctx, cfg.CacheFor)
-	return b.s.pages.top(ctx, pageKey{req.GetBoard(), count, mode}, page, b.forms(req.GetBoard())), nil
+	return b.s.pages.top(ctx, pageKey{req.GetBoard(), count, mode}, page, b.forms(req.GetBoard(), cfg)), nil
 }
 
 // Standing reads one entry with its rank.
@@ -46,7 +46,7 @@ func (b boardService) Standing(ctx context.Context, req *shoalv1.BoardStandingRe
 	b.s.cacheable(ctx, cfg.CacheFor)
 	out := &shoalv1.BoardStandingResponse{Found: ok}
 	if ok {
-		out.Standing = b.forms(req.GetBoard()).standings(ctx, []store.Standing{standing})[0]
+		out.Standing = b.forms(req.GetBoard(), cfg).standings(ctx, []store.Standing{standing})[0]
 	}
 	return out, nil
 }
@@ -69,7 +69,7 @@ func (b boardService) Around(ctx context.Context, req *shoalv1.BoardAroundReques
 		return nil, err
 	}
 	b.s.cacheable(ctx, cfg.CacheFor)
-	return &shoalv1.BoardAroundResponse{Entries: b.forms(req.GetBoard()).standings(ctx, page.Entries), Total: page.Total}, nil
+	return &shoalv1.BoardAroundResponse{Entries: b.forms(req.GetBoard(), cfg).standings(ctx, page.Entries), Total: page.Total}, nil
 }
 
 // Scores reads the entries of chosen keys.
@@ -94,7 +94,7 @@ func (b boardService) Scores(ctx context.Context, req *shoalv1.BoardScoresReques
 		}
 	}
 	out := &shoalv1.BoardScoresResponse{}
-	for _, e := range b.forms(req.GetBoard()).standings(ctx, list) {
+	for _, e := range b.forms(req.GetBoard(), cfg).standings(ctx, list) {
 		out.Entries = append(out.Entries, &shoalv1.BoardEntry{Key: e.GetKey(), Score: e.GetScore(), Decimal: e.Decimal, Name: e.Name, Meta: e.Meta})
 	}
 	return out, nil
@@ -138,13 +138,14 @@ func (b boardService) Page(ctx context.Context, req *shoalv1.BoardPageRequest) (
 	}
 	b.s.cacheable(ctx, cfg.CacheFor)
 	return &shoalv1.BoardPageResponse{
-		Entries: b.forms(req.GetBoard()).standings(ctx, page.Entries), Total: page.Total, Sealed: page.Info.Sealed,
+		Entries: b.forms(req.GetBoard(), cfg).standings(ctx, page.Entries), Total: page.Total, Sealed: page.Info.Sealed,
 	}, nil
 }
 
 // Walk reads the next step of a walk.
 func (b boardService) Walk(ctx context.Context, req *shoalv1.BoardWalkRequest) (*shoalv1.BoardWalkResponse, error) {
-	if _, err := b.config(req.GetBoard()); err != nil {
+	cfg, err := b.config(req.GetBoard())
+	if err != nil {
 		return nil, err
 	}
 	limit, err := limitOf("limit", req.Limit, defaultPage, store.MaxPage)
@@ -156,7 +157,7 @@ func (b boardService) Walk(ctx context.Context, req *shoalv1.BoardWalkRequest) (
 		return nil, err
 	}
 	return &shoalv1.BoardWalkResponse{
-		Entries: b.forms(req.GetBoard()).standings(ctx, page.Entries), Total: page.Total, Next: orAbsent(next),
+		Entries: b.forms(req.GetBoard(), cfg).standings(ctx, page.Entries), Total: page.Total, Next: orAbsent(next),
 	}, nil
 }
 

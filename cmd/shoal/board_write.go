@@ -226,10 +226,17 @@ func (t *boardTool) printSubmitted(ctx context.Context, s *shelf, key string, sc
 	}
 	form.Score, form.Decimal, form.Rank, form.Total, form.Top = &st.Score, t.decimal(s, st.Score), st.Rank, p.Total, p.Top
 	return t.print(form, func() {
-		kept := ""
-		if s.config.Rule != store.Sum && st.Score != score {
-			kept = fmt.Sprintf(" is stored, which stays before %s", t.score(s, score))
-		}
-		fmt.Fprintf(t.out, "%s: %s%s, rank %s of %s\n", key, t.score(s, st.Score), kept, humanize.Comma(st.Rank), humanize.Comma(p.Total))
+		fmt.Fprintf(t.out, "%s: %s%s, rank %s of %s\n", key, t.score(s, st.Score), t.keptText(s, st.Score, score), humanize.Comma(st.Rank), humanize.Comma(p.Total))
 	})
+}
+
+// keptText says why what is stored is not what was submitted.
+func (t *boardTool) keptText(s *shelf, stored, score int64) string {
+	switch {
+	case s.config.Rule == store.Sum || stored == score:
+		return ""
+	case s.config.Rule == store.Best:
+		return " is stored, which stays before " + t.score(s, score)
+	}
+	return " is stored, which is newer than " + t.score(s, score)
 }

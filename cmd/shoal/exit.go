@@ -50,11 +50,11 @@ func byKind(err error) error {
 		code = exitMissing
 	case is(err, profile.ErrRefused, profile.ErrInUse, profile.ErrHeld, profile.ErrOpen, profile.ErrBusy, profile.ErrTooLarge, profile.ErrSchema,
 		profile.ErrRepeated, profile.ErrBoxFull, profile.ErrNewerSchema, profile.ErrForeign,
-		store.ErrSealed, store.ErrTooLarge, board.ErrLimit, board.ErrOverflow, board.ErrRule, board.ErrOrder, board.ErrBanned), errors.As(err, new(*profile.EditRefusedError)):
+		store.ErrSealed, store.ErrTooLarge, board.ErrLimit, board.ErrFull, board.ErrRemoved, board.ErrOverflow, board.ErrRule, board.ErrOrder, board.ErrBanned), errors.As(err, new(*profile.EditRefusedError)):
 		code = exitRefused
 	case errors.Is(err, store.ErrInvalid), errors.As(err, new(*name.Error)), errors.As(err, new(*board.RefusedError)):
 		code = exitUsage
-	case is(err, store.ErrUnavailable, context.DeadlineExceeded):
+	case is(err, store.ErrUnavailable, board.ErrAttempts, context.DeadlineExceeded):
 		code = exitUnserved
 	}
 	return &exitError{code, err}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"log/slog"
 	"reflect"
 	"time"
@@ -44,3 +45,6 @@ func KeyBefore(key string) string { return keyBefore(key) }
 
 // Percent opens percent.
 func Percent(x float64) string { return percent(x) }
+
+// ExitCode is the exit code that an error of the library has.
+func ExitCode(err error) int { return codeOf(byKind(err), io.Discard) }

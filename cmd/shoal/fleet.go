@@ -19,8 +19,8 @@ import (
 // as it runs: it opens the store that the fleet shares, beside daemons and game servers.
 type fleetFlags struct {
 	Store   string         `placeholder:"ADDRESS" help:"The store that the fleet shares. Default ./game ($$SHOAL_STORE)."`
-	Config  string         `short:"c" type:"path" placeholder:"FILE" help:"The fleet's configuration file: beat, deadAfter."`
-	Timeout *time.Duration `placeholder:"SPAN" help:"How long to try at most; 0s for as long as it takes. Default 2m; exports and imports take as long as they take."`
+	Config  string         `short:"c" type:"path" placeholder:"FILE" help:"The fleet's configuration file: beat, deadAfter, sets, boards."`
+	Timeout *time.Duration `placeholder:"SPAN" help:"How long to try at most; 0s for as long as it takes. Default 2m; exports, imports and checks take as long as they take."`
 	JSON    bool           `name:"json" help:"Print JSON: one value, or one line for each item of a list."`
 	Verbose bool           `short:"v" help:"Log what the node does, on standard error."`
 

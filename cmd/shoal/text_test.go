@@ -1,11 +1,16 @@
 package main_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/shoalworks/shoal/board"
 	main "github.com/shoalworks/shoal/cmd/shoal"
 	"github.com/shoalworks/shoal/internal/name"
+	"github.com/shoalworks/shoal/store"
 )
 
 // Between a key and the one before it there is room for no other.
@@ -45,6 +50,38 @@ func TestPercent(t *testing.T) {
 	} {
 		if got := main.Percent(x); got != want {
 			t.Errorf("%v: %s, want %s", x, got, want)
+		}
+	}
+}
+
+// The exit code says of which kind an error of a board is.
+func TestExitCodesOfBoards(t *testing.T) {
+	refused := func(reason error) error { return &board.RefusedError{Board: "Kills", Field: "key", Reason: reason} }
+	for _, c := range []struct {
+		err  error
+		code int
+	}{
+		{nil, 0},
+		{errors.New("anything"), 1},
+		{refused(board.ErrName), 2},
+		{refused(board.ErrCount), 2},
+		{refused(board.ErrCursor), 2},
+		{&board.OpenError{Board: "Kills", Keys: []string{"u"}, Cause: context.DeadlineExceeded}, 7},
+		{fmt.Errorf("board: merge: %w", store.ErrUnavailable), 4},
+		{fmt.Errorf("board: merge: %w: %w", store.ErrUnknown, store.ErrUnavailable), 7},
+		{board.ErrAttempts, 4},
+		{fmt.Errorf("board: info: %w", store.ErrNoBoard), 5},
+		{refused(store.ErrSealed), 6},
+		{refused(board.ErrLimit), 6},
+		{refused(board.ErrBanned), 6},
+		{refused(board.ErrFull), 6},
+		{refused(board.ErrRule), 6},
+		{board.ErrOrder, 6},
+		{board.ErrRemoved, 6},
+		{fmt.Errorf("board: hide: %w", store.ErrTooLarge), 6},
+	} {
+		if got := main.ExitCode(c.err); got != c.code {
+			t.Errorf("%v: %d, want %d", c.err, got, c.code)
 		}
 	}
 }
