@@ -183,7 +183,7 @@ func (f *Fleet) startBoards() {
 		return
 	}
 	f.Ledger.Contest(f.Settings.Boards, func(name string) (store.Page, error) {
-		return f.World.boards.Page(context.Background(), name, 0, store.MaxPage, store.Ordinal)
+		return f.boards.Page(context.Background(), name, 0, store.MaxPage, store.Ordinal)
 	})
 }
 

@@ -95,15 +95,20 @@ func (b *boardBench) open(ctx context.Context) (*session, error) {
 		s.node, err = node.Start(ctx, st, &node.Options{Name: "bench", Logger: slog.New(slog.DiscardHandler)})
 	}
 	if err == nil {
-		s.svc, err = board.New(s.node, &board.Options{
-			FlushEvery: time.Hour, // windows are asked for
-			Boards:     map[string]board.Config{benchBoard: {Rule: store.Last}, queueBoard: {}},
-		})
+		s.svc, err = benchService(s.node)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close(ctx))
 	}
 	return s, nil
+}
+
+// benchService keeps the boards of a node; their windows are asked for.
+func benchService(n *node.Node) (*board.Service, error) {
+	return board.New(n, &board.Options{
+		FlushEvery: time.Hour,
+		Boards:     map[string]board.Config{benchBoard: {Rule: store.Last}, queueBoard: {}},
+	})
 }
 
 func (s *session) end(ctx context.Context) error {

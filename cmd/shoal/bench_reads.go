@@ -102,7 +102,7 @@ func (b *boardBench) arounds(ctx context.Context, s *session, offset int64) (spr
 	})
 }
 
-// walks walks the board, again and again, and answers the rate.
+// walks goes through the board, again and again, and answers the rate.
 func (b *boardBench) walks(ctx context.Context, s *session) (float64, error) {
 	var at store.Cursor
 	took, seen := time.Duration(0), 0
