@@ -13,7 +13,7 @@ JOBS     ?= 1
 
 .PHONY: help
 help: ## list the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: check
 check: fmt-check lint test generate-check ## everything CI runs: format, lint, tests with the race detector, generated code
@@ -46,6 +46,10 @@ demo: ## three nodes and a few hundred players in one process; FOR=90s
 .PHONY: bench
 bench: ## all benchmarks; BENCH=regexp, PKG=./doc
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
+
+.PHONY: performance
+performance: ## growth curves of boards, into docs/performance.md; MAX=10000000 needs 4 GB of disk and some minutes
+	$(GO) run ./cmd/shoal bench boards --max $(or $(MAX),1000000) --out docs/performance.md
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME

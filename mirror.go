@@ -81,7 +81,36 @@ func (n *Node) mirrorTo(boards *board.Service, o Options) {
 		set.OnStored(func(p profile.Stored) {
 			boards.Mirror(name, board.Profile{Key: p.Key, Data: p.Data, Stamp: store.Stamp{Epoch: p.Epoch, Revision: p.Revision}})
 		})
+		set.OnErase(func(ctx context.Context, _ string) error { return n.outwait(ctx, name, o.Flush) })
 	}
+}
+
+// longestOutwait bounds how long an erasure waits for other nodes' queues.
+const longestOutwait = 10 * time.Second
+
+// outwait lets the queues of other nodes be written before an erased key leaves the boards that
+// mirror its set: the profile has been taken, so nobody is told anything more of it, but what
+// its last holder was told may wait for a window yet, and would bring the entry back.
+func (n *Node) outwait(ctx context.Context, set string, flush *board.Options) error {
+	every := time.Second
+	if flush != nil && flush.FlushEvery != 0 {
+		every = flush.FlushEvery
+	}
+	if every < 0 || !n.hasMirrors(set) {
+		return nil
+	}
+	if err := clock.Sleep(ctx, n.Clock(), min(2*every, longestOutwait)); err != nil {
+		return fmt.Errorf("shoal: erase: wait for what other nodes have to write: %w", err)
+	}
+	return nil
+}
+
+// hasMirrors tells that boards mirror the set.
+func (n *Node) hasMirrors(set string) bool {
+	return slices.ContainsFunc(n.boards.Boards(), func(name string) bool {
+		cfg, ok := n.boards.Config(name)
+		return ok && cfg.From != nil && cfg.From.Set == set
+	})
 }
 
 // Refill tells how far a RefillBoard came.

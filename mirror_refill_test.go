@@ -106,7 +106,7 @@ func TestRefillDoesNotBringTheErasedBack(t *testing.T) {
 		c.faults.SetRule(func(call faultstore.Call) faultstore.Fault {
 			if call.Op == "merge" && call.Keys[0] == "Now" && !erased {
 				erased = true
-				return faultstore.Fault{Delay: time.Second}
+				return faultstore.Fault{Delay: 4 * time.Second}
 			}
 			return faultstore.Fault{}
 		})
@@ -257,6 +257,26 @@ func TestErasedPlayersLeaveTheirMirrors(t *testing.T) {
 		must(t, c.Boards().FlushNow(t.Context()))
 		w.shows("Now", map[string]int64{"u0001": 1, "u0002": 2})
 	})
+}
+
+// What the last holder of an erased player has in its queue does not bring the entry back.
+func TestAnErasedPlayerIsNotBroughtBackByAQueue(t *testing.T) {
+	for _, lag := range []time.Duration{0, 300 * time.Millisecond, 950 * time.Millisecond} {
+		inWaters(t, func(t *testing.T, w *waters) {
+			old, c := w.launch("old", nil), w.launch("new", nil)
+			time.Sleep(3 * time.Second)
+			s := old.load("ann")
+			kill(t, s, 8)
+			must(t, s.Save(t.Context()))
+			time.Sleep(lag)
+			if out, err := c.Set("players").Erase(t.Context(), "ann", profile.Source{}, nil); err != nil || !out.Done {
+				t.Fatalf("%+v, %v", out, err)
+			}
+			time.Sleep(time.Minute)
+			w.shows("Now", map[string]int64{})
+			w.shows("Best", map[string]int64{})
+		})
+	}
 }
 
 // Boards are the fleet's: a set that writes nowhere, or knows no form, is mirrored by none.

@@ -81,6 +81,18 @@ func (n *Node) resolving(o *Options, given *board.NameOptions) *board.NameOption
 	return &out
 }
 
+// forgetErasedNames has this node forget the name of somebody who is erased. Other nodes may show
+// it until it is KeepFor old.
+func (n *Node) forgetErasedNames(boards *board.Service, o *Options) {
+	if o.Names == nil || boards == nil || n.sets[o.Names.setIn(o)] == nil {
+		return
+	}
+	n.sets[o.Names.setIn(o)].OnErase(func(_ context.Context, key string) error {
+		boards.ForgetNames(key)
+		return nil
+	})
+}
+
 // nameReader reads names in profiles.
 type nameReader struct {
 	set           *profile.Set

@@ -56,6 +56,13 @@ func TestNamesComeFromProfiles(t *testing.T) {
 			t.Errorf("%v, %v, %d reads", names, err, reads)
 		}
 
+		if _, err := b.Set("players").Erase(t.Context(), "bob", profile.Source{}, nil); err != nil {
+			t.Fatal(err)
+		}
+		if names, err := b.Boards().Names(t.Context(), "bob"); err != nil || len(names) != 0 {
+			t.Errorf("an erased player is called %v, %v", names, err)
+		}
+
 		b.faults.Outage(faultstore.Durable, true)
 		if names, err := b.Boards().Names(t.Context(), "ann", "zoe"); err != nil || len(names) != 1 {
 			t.Errorf("without a store: %v, %v", names, err)

@@ -116,6 +116,7 @@ func (n *Node) wire(o Options) error {
 	boards, err := board.New(n.Node, &flush)
 	n.boards = boards
 	n.mirrorTo(boards, o)
+	n.forgetErasedNames(boards, &o)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return err
 	}

@@ -88,6 +88,7 @@ func TestNothingIsDoneWithoutATrace(t *testing.T) {
 				if err := act(t.Context(), a); !errors.Is(err, store.ErrUnavailable) {
 					t.Errorf("without an entry: %v", err)
 				}
+				a.faults.SetRule(nil)
 				want(t, "written without an entry", writes, nil)
 				a.faults.SetRule(func(c faultstore.Call) faultstore.Fault {
 					if c.Write && !onAudit(c) {

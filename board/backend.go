@@ -22,7 +22,7 @@ import (
 // The calls have the same contexts and end as those of a store: a write that fails may answer
 // one of the store's errors that says that nothing was applied, such as store.ErrUnavailable;
 // any other error has an unknown outcome. A write that is late must not undo a newer one: only
-// with keepBest is that the Backend's nature. A panic is an error of that write, and of every
+// with KeepBest is that the Backend's nature. A panic is an error of that write, and of every
 // caller who waits for that read.
 //
 // A Backend has one page: Top and Page answer up to store.MaxPage entries, Standing and Around
@@ -43,9 +43,18 @@ type BackendRow struct {
 
 // BackendSubmitter is a Backend that applies the rule itself, atomically.
 type BackendSubmitter interface {
-	// Submit stores the score; with keepBest only if it is better than what is stored: smaller
-	// if ascending, else larger. Nil also means that what is stored is as good.
-	Submit(ctx context.Context, board, key string, score int64, keepBest, ascending bool) error
+	// Submit stores the score, by its rule. Nil also means that what is stored is as good.
+	Submit(ctx context.Context, board string, w BackendWrite) error
+}
+
+// BackendWrite is a score with the rule by which it is stored.
+type BackendWrite struct {
+	Key   string
+	Score int64
+	// KeepBest: only if it is better than what is stored. Else whatever is stored.
+	KeepBest bool
+	// Ascending: smaller is better. Else larger is.
+	Ascending bool
 }
 
 // BackendSetter is a Backend that updates atomically.

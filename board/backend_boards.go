@@ -80,7 +80,7 @@ func checkBackendBatch(board string, batch store.Batch) error {
 func (b *backendBoards) write(ctx context.Context, board string, e store.Submission, keepBest bool, order store.Order) (store.Change, error) {
 	if to, ok := b.to.(BackendSubmitter); ok {
 		err := caught("submit", func() error {
-			return to.Submit(ctx, board, e.Key, e.Score, keepBest, order == store.Ascending)
+			return to.Submit(ctx, board, BackendWrite{Key: e.Key, Score: e.Score, KeepBest: keepBest, Ascending: order == store.Ascending})
 		})
 		return store.Change{Effect: store.Changed, New: e.Score}, err
 	}

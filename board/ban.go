@@ -83,7 +83,8 @@ func (s *Service) Unban(ctx context.Context, by Moderator, keys ...string) error
 
 // changeBans changes the records and has everybody follow.
 func (s *Service) changeBans(ctx context.Context, keys []string, decide func(key string, in intent) (*store.Write, error)) error {
-	defer s.look() // what is left is carried out, and the marks are removed one day
+	// What is left is carried out, and the marks are removed one day.
+	defer s.look() //nolint:contextcheck // it outlives the call
 	marks, err := s.change(ctx, markBan, keys, decide)
 	s.tell(ctx, "", true) // it may have been stored, whatever the answer
 	if err != nil {
@@ -166,6 +167,20 @@ func (s *Service) barred(board, key string) error {
 	}
 	s.moderation.refused.Add(1)
 	return &RefusedError{Board: board, Field: "key", Problem: "is banned", Reason: ErrBanned}
+}
+
+// barredFromBackend keeps from a Backend, which cannot hide, the scores of keys that were
+// banned while they waited. They wait until purge takes them out.
+func (s *Service) barredFromBackend(c batch) error {
+	if s.backend == nil {
+		return nil
+	}
+	for _, v := range c.values {
+		if s.moderation.list.has(v.key) {
+			return fmt.Errorf("%s: %w", v.key, ErrBanned)
+		}
+	}
+	return nil
 }
 
 // purge takes out of the queues what waits for keys that were newly banned, and reports it.

@@ -61,10 +61,13 @@ func (m *seat) write(minutes int) {
 	synctest.Wait()
 }
 
-// acts are what may be cut off, and what comes before.
-var acts = map[string]struct {
+// deed is what may be cut off, and what comes before.
+type deed struct {
 	before, act func(ctx context.Context, m *seat) error
-}{
+}
+
+// acts are deeds of each kind.
+var acts = map[string]deed{
 	"ban":   {nil, func(ctx context.Context, m *seat) error { return m.Ban(ctx, mod, "ann") }},
 	"unban": {func(ctx context.Context, m *seat) error { return m.Ban(ctx, mod, "ann") }, func(ctx context.Context, m *seat) error { return m.Unban(ctx, mod, "ann") }},
 	"hide":  {nil, func(ctx context.Context, m *seat) error { _, err := m.Hide(ctx, mod, "Kills", "ann"); return err }},
@@ -85,15 +88,20 @@ var acts = map[string]struct {
 // nil it is done; when it is not, somebody else carries out what was stored, or nothing was.
 func TestActsAreCarriedOutWhateverGetsLost(t *testing.T) {
 	faults := []faultstore.Fault{
-		{Kind: faultstore.FailBefore}, {Kind: faultstore.FailAfter}, {Kind: faultstore.Late, After: 3 * time.Minute},
-		{Kind: faultstore.Hang}, {Kind: faultstore.HangApplied}, {Kind: faultstore.Crash}, {Kind: faultstore.CrashAfter},
+		{Kind: faultstore.FailBefore},
+		{Kind: faultstore.FailAfter},
+		{Kind: faultstore.Late, After: 3 * time.Minute},
+		{Kind: faultstore.Hang},
+		{Kind: faultstore.HangApplied},
+		{Kind: faultstore.Crash},
+		{Kind: faultstore.CrashAfter},
 	}
 	for name, c := range acts {
 		for _, fault := range faults {
 			for _, repeat := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%v/repeat %v", name, fault, repeat), func(t *testing.T) {
 					for n, struck := 1, true; struck; n++ {
-						synctest.Test(t, func(t *testing.T) { struck = cutOff(t, n, fault, repeat, c.before, c.act) })
+						synctest.Test(t, func(t *testing.T) { struck = cutOff(t, n, fault, repeat, c) })
 						if t.Failed() {
 							t.Fatalf("at call %d", n)
 						}
@@ -105,13 +113,13 @@ func TestActsAreCarriedOutWhateverGetsLost(t *testing.T) {
 }
 
 // cutOff has the n-th call of an act meet a fault.
-func cutOff(t *testing.T, n int, fault faultstore.Fault, repeat bool, before, act func(context.Context, *seat) error) (struck bool) {
+func cutOff(t *testing.T, n int, fault faultstore.Fault, repeat bool, d deed) (struck bool) {
 	t.Helper()
 	f := newFleet(t)
 	a, b := f.join(three()), f.join(three())
 	a.fill()
-	if before != nil {
-		if err := before(t.Context(), b); err != nil {
+	if d.before != nil {
+		if err := d.before(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -122,13 +130,14 @@ func cutOff(t *testing.T, n int, fault faultstore.Fault, repeat bool, before, ac
 		struck = struck || got != faultstore.Fault{}
 		return got
 	})
-	err := act(t.Context(), a)
+	err := d.act(t.Context(), a)
 	for range 10 {
 		if err == nil || !repeat || a.faults.Crashed() {
 			break
 		}
-		err = act(t.Context(), a)
+		err = d.act(t.Context(), a)
 	}
+	a.faults.SetRule(nil)
 	if repeat && err != nil && !a.faults.Crashed() {
 		t.Errorf("repeated without end: %v", err)
 	}
@@ -198,6 +207,7 @@ func (m *seat) slowly(n int, fault faultstore.Fault, act, other func() error) (s
 			m.t.Errorf("call %d: %v", n, err)
 		}
 	}
+	m.faults.SetRule(nil)
 	return struck
 }
 

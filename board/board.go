@@ -307,7 +307,7 @@ func (b *board) release(taken []batch, removed bool) {
 	if removed {
 		b.counts.removed.Add(uint64(size(taken)))
 		for _, c := range taken {
-			settleAll(c.values, ErrRemoved)
+			settleLost(c.values, ErrRemoved)
 		}
 		return
 	}

@@ -99,6 +99,7 @@ func TestDurableWhateverAnswerIsLost(t *testing.T) {
 }
 
 func durableWithFault(t *testing.T, rule store.Rule, nth int, f fault) {
+	t.Helper()
 	r := start(t, &board.Options{Boards: boards{"K": {Rule: rule}}})
 	calls := 0
 	r.store.setRule(func(c call) fault {
@@ -282,6 +283,22 @@ func TestDurableThatIsRemoved(t *testing.T) {
 			if err := got(); !errors.Is(err, board.ErrRemoved) {
 				t.Errorf("got %v", err)
 			}
+		}
+	})
+}
+
+// What was removed after a write whose answer was lost may be there after all.
+func TestDurableThatIsRemovedInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, &board.Options{Boards: boards{"K": {}}})
+		r.store.failNext("merge", late)
+		got := r.durably(t.Context(), "K", sub("u1", 5))
+		synctest.Wait()
+		if _, err := r.Remove(t.Context(), "K", "u1"); err != nil {
+			t.Fatal(err)
+		}
+		if err := got(); !errors.Is(err, board.ErrRemoved) || store.OutcomeOf(err) != store.Unknown {
+			t.Errorf("got %v", err)
 		}
 	})
 }

@@ -28,31 +28,27 @@ func (s *Service) run(ctx context.Context) {
 	defer a.stop()
 	closing := s.host.closing
 	for {
-		if s.drain.hasBegun() { // before all else: select would choose by chance, and no run could be repeated
-			s.finish(ctx)
-			return
-		}
-		select {
-		case <-s.kicks:
+		switch w, reply := s.await(a.at(due), closing); w {
+		case kicked:
 			if s.hasty.Swap(false) {
 				due, _ = s.step(ctx, false)
 			} else {
 				due = sooner(due, s.after(s.host.clock.Now()))
 			}
-		case <-a.at(due):
+		case rings:
 			a.stop() // the next one may be due at the same time
 			due, _ = s.step(ctx, false)
-		case reply := <-s.flushes:
+		case flushed:
 			var err error
 			due, err = s.step(ctx, true)
 			reply <- err
-		case <-closing:
+		case closes:
 			closing = nil
 			s.drain.hurried.Store(true)
 			if s.opts.FlushEvery > 0 {
 				due, _ = s.step(ctx, true)
 			}
-		case <-s.drain.begun:
+		case ends:
 			s.finish(ctx)
 			return
 		}
@@ -153,7 +149,7 @@ func (s *Service) FlushNow(ctx context.Context) error {
 
 // window writes once what waits, within the budget.
 func (s *Service) window(ctx context.Context, urgent bool) (t tally) {
-	s.lookIfOld()
+	s.lookIfOld() //nolint:contextcheck // it outlives the call
 	s.purge(ctx)
 	if s.backend != nil {
 		return s.keyWindow(ctx, urgent)
@@ -239,7 +235,7 @@ func (s *Service) settleWritten(ctx context.Context, b *board, f *flight, c batc
 	stored, over := overflowed(c, changes)
 	b.counts.written.Add(uint64(len(stored)))
 	b.settle(f, batch{})
-	settleAll(stored, nil)
+	settleStored(stored)
 	if len(over) > 0 {
 		s.report(ctx, b, batch{values: over}, ErrOverflow)
 	}
@@ -275,13 +271,7 @@ func (s *Service) report(ctx context.Context, b *board, c batch, reason error) {
 	for _, l := range s.onRefused.all() {
 		l.fn(r)
 	}
-	for _, v := range c.values {
-		if v.doubt {
-			v.awaits.settle(fmt.Errorf("%w: %w", reason, store.ErrUnknown))
-		} else {
-			v.awaits.settle(reason)
-		}
-	}
+	settleLost(c.values, reason)
 }
 
 // outcome notes how the window went for the board; the first failure of a row is logged, and
@@ -306,6 +296,9 @@ func (s *Service) send(ctx context.Context, b *board, c batch) answer {
 		if err := s.prepare(ctx, b, c); err != nil {
 			return answer{err: err}
 		}
+	}
+	if err := s.barredFromBackend(c); err != nil {
+		return answer{err: err}
 	}
 	a := s.merge(ctx, b, c)
 	if !errors.Is(a.err, store.ErrNoBoard) {

@@ -39,8 +39,10 @@ func TestMetadataBelongsToTheScoreThatWins(t *testing.T) {
 		{"smaller is better", board.Config{Order: store.Ascending}, []store.Submission{entry("u1", 5, "a"), entry("u1", 7, "b")}, "5 a"},
 		{"last", board.Config{Rule: store.Last}, []store.Submission{entry("u1", 5, "a"), entry("u1", 3, "b")}, "3 b"},
 		{
-			"last, the newer stamp first", board.Config{Rule: store.Last},
-			[]store.Submission{{Key: "u1", Score: 5, Meta: []byte("a"), Stamp: store.Stamp{Epoch: 2}}, {Key: "u1", Score: 3, Meta: []byte("b"), Stamp: store.Stamp{Epoch: 1}}}, "5 a",
+			"last, the newer stamp first",
+			board.Config{Rule: store.Last},
+			[]store.Submission{{Key: "u1", Score: 5, Meta: []byte("a"), Stamp: store.Stamp{Epoch: 2}}, {Key: "u1", Score: 3, Meta: []byte("b"), Stamp: store.Stamp{Epoch: 1}}},
+			"5 a",
 		},
 		{"sum, the newest", board.Config{Rule: store.Sum}, []store.Submission{entry("u1", 5, "a"), entry("u1", 7, "b")}, "12 b"},
 		{"sum, the newest without", board.Config{Rule: store.Sum}, []store.Submission{entry("u1", 5, "a"), entry("u1", 7, "")}, "12 "},

@@ -47,7 +47,8 @@ func (s *Service) moderate(ctx context.Context, by Moderator, action Action, boa
 		return 0, directError(string(action), board, err)
 	}
 	h := handHide{Hidden: action == ActionHide, Generation: info.Generation, At: s.host.now().UTC()}
-	defer s.look() // what is left is carried out, and the mark is removed one day
+	// What is left is carried out, and the mark is removed one day.
+	defer s.look() //nolint:contextcheck // it outlives the call
 	marks, err := s.change(ctx, markHand, keys, func(key string, in intent) (*store.Write, error) { return s.decideHand(board, key, in, h) })
 	if err != nil {
 		return 0, directError(string(action), board, err)

@@ -53,7 +53,8 @@ func (s *Service) eraseRecords(ctx context.Context, key string, mine func(board 
 	if err != nil {
 		return err
 	}
-	defer s.look() // it removes the marks one day
+	// What is left is carried out, and the mark is removed one day.
+	defer s.look() //nolint:contextcheck // it outlives the call
 	for _, e := range []struct {
 		kind markKind
 		next func(in intent) *store.Write

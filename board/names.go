@@ -95,6 +95,11 @@ func (s *Service) Names(ctx context.Context, keys ...string) (map[string]Name, e
 	return s.namesOf(ctx, keys)
 }
 
+// ForgetNames drops what is remembered of keys, on this node: their owners have other names
+// now, or are erased. A call in flight may still answer the old names to those who wait for
+// it, and they are not remembered. Keys may be any.
+func (s *Service) ForgetNames(keys ...string) { s.names.forget(keys) }
+
 // NamedStanding is a row of a page with its name, which is zero when it is not known.
 type NamedStanding struct {
 	store.Standing

@@ -21,10 +21,11 @@ type names struct {
 		known   *lru[knownName]
 		absent  *lru[time.Time] // until when
 		waiting map[string][]*nameWaiter
-		queue   []string  // keys of waiting that are not being asked yet
-		calling bool      // a goroutine takes from the queue
-		hung    bool      // a call that was cut has not returned
-		retryAt time.Time // nothing is queued before
+		queue   []string            // keys of waiting that are not being asked yet
+		calling bool                // a goroutine takes from the queue
+		stale   map[string]struct{} // keys being asked whose names were forgotten meanwhile
+		hung    []string            // keys of a call that was cut and has not returned; nil: none
+		retryAt time.Time           // nothing is queued before
 		spend   spend
 	}
 }
@@ -45,7 +46,7 @@ type nameWaiter struct {
 func (n *names) init(o *NameOptions) {
 	n.opts = o
 	n.mu.known, n.mu.absent = newLRU[knownName](o.Cache), newLRU[time.Time](o.Cache)
-	n.mu.waiting = make(map[string][]*nameWaiter)
+	n.mu.waiting, n.mu.stale = make(map[string][]*nameWaiter), make(map[string]struct{})
 	n.mu.spend = spend{limit: o.PerMinute, within: time.Minute}
 }
 
@@ -90,7 +91,7 @@ func (n *names) want(found map[string]Name, keys []string, now time.Time) (w *na
 
 // roomLocked is how many keys may be queued.
 func (n *names) roomLocked(now time.Time) int {
-	if n.opts.Resolve == nil || n.mu.hung || now.Before(n.mu.retryAt) {
+	if n.opts.Resolve == nil || n.mu.hung != nil || now.Before(n.mu.retryAt) {
 		return 0
 	}
 	left := n.mu.spend.left(now)
@@ -144,6 +145,7 @@ func (n *names) settle(keys []string, got map[string]Name, failed bool, now time
 		n.mu.retryAt = now.Add(n.opts.RetryAfter)
 		for _, key := range n.mu.queue {
 			n.releaseLocked(key)
+			delete(n.mu.stale, key)
 		}
 		n.mu.queue = nil
 	}
@@ -153,7 +155,12 @@ func (n *names) settle(keys []string, got map[string]Name, failed bool, now time
 func (n *names) learnLocked(keys []string, got map[string]Name, failed bool, now time.Time) {
 	for _, key := range keys {
 		name, ok := got[key]
+		_, stale := n.mu.stale[key]
+		if n.mu.hung == nil { // else the answer may still come
+			delete(n.mu.stale, key)
+		}
 		switch {
+		case stale:
 		case ok:
 			n.mu.absent.remove(key)
 			n.mu.known.put(key, knownName{name, until(now, n.opts.KeepFor)})
@@ -165,6 +172,19 @@ func (n *names) learnLocked(keys []string, got map[string]Name, failed bool, now
 			if ok && w.left > 0 {
 				w.found[key] = name
 			}
+		}
+	}
+}
+
+// forget drops what is remembered of keys, and what a call in flight will answer.
+func (n *names) forget(keys []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, key := range keys {
+		n.mu.known.remove(key)
+		n.mu.absent.remove(key)
+		if _, asked := n.mu.waiting[key]; asked || slices.Contains(n.mu.hung, key) {
+			n.mu.stale[key] = struct{}{}
 		}
 	}
 }
@@ -187,17 +207,17 @@ func (n *names) releaseLocked(key string) {
 }
 
 // hang holds up all calls until the one that was cut returns.
-func (n *names) hang() {
+func (n *names) hang(keys []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.mu.hung = true
+	n.mu.hung = keys
 }
 
 // back ends hang. Names that came too late for those who asked are names.
 func (n *names) back(keys []string, got map[string]Name, failed bool, now time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.mu.hung = false
+	n.mu.hung = nil
 	n.learnLocked(keys, got, failed, now)
 }
 
@@ -238,7 +258,7 @@ func (s *Service) resolveBatch(ctx context.Context, keys []string) {
 		s.settleNames(keys, a)
 		done()
 	case <-ctx.Done():
-		s.names.hang()
+		s.names.hang(keys)
 		s.settleNames(keys, resolved{err: context.Cause(ctx)})
 		done()
 		late := <-answers

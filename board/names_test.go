@@ -520,3 +520,49 @@ func TestNamesUnderFire(t *testing.T) {
 		}
 	})
 }
+
+func TestForgottenNamesAreAskedForAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAccounts()
+		r := startNames(t, a, board.NameOptions{})
+		r.names("u1", "u2", "x1")
+		r.ForgetNames("u1", "x1", "never seen", "")
+		r.wantNames(r.names("u1", "u2", "x1"), "u1", "u2")
+		want(t, "calls", a.sizes(), []int{3, 2})
+		// What a call in flight answers is not remembered.
+		for _, stubborn := range []bool{false, true} {
+			gate := make(chan struct{})
+			a.setRule(func(ctx context.Context, _ []string) error {
+				if stubborn {
+					<-gate
+					return nil
+				}
+				select {
+				case <-gate:
+				case <-ctx.Done():
+				}
+				return context.Cause(ctx)
+			})
+			r.ForgetNames("u1")
+			got := make(chan map[string]board.Name, 1)
+			go func() { got <- r.names("u1", "u3") }()
+			synctest.Wait()
+			r.ForgetNames("u1")
+			if stubborn {
+				later(3 * time.Second) // it is cut, and hangs
+				r.wantNames(<-got)
+			}
+			r.ForgetNames("u3")
+			close(gate)
+			if !stubborn {
+				r.wantNames(<-got, "u1", "u3")
+			}
+			a.setRule(nil)
+			later(5 * time.Second)
+			calls := len(a.calls())
+			r.wantNames(r.names("u1", "u3"), "u1", "u3")
+			want(t, "calls", a.sizes()[calls:], []int{2})
+			r.ForgetNames("u3")
+		}
+	})
+}

@@ -2,6 +2,7 @@ package board
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -116,9 +117,22 @@ func (t *tickets) settle(err error) {
 	}
 }
 
-// settleAll says to all who wait for the values what became of them.
-func settleAll(values []pending, err error) {
+// settleStored says to all who wait for the values that they are stored.
+func settleStored(values []pending) {
 	for _, v := range values {
-		v.awaits.settle(err)
+		v.awaits.settle(nil)
+	}
+}
+
+// settleLost says to all who wait for the values why they will not be written, and whether an
+// earlier write of them may count after all.
+func settleLost(values []pending, reason error) {
+	doubt := fmt.Errorf("%w: %w", reason, store.ErrUnknown)
+	for _, v := range values {
+		if v.doubt {
+			v.awaits.settle(doubt)
+		} else {
+			v.awaits.settle(reason)
+		}
 	}
 }

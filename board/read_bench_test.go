@@ -9,6 +9,7 @@ import (
 	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/memstore"
+	"github.com/shoalworks/shoal/store/sqlitestore"
 )
 
 // benchBoard is a service with a board of so many entries, written and read once.
@@ -101,12 +102,22 @@ func BenchmarkExpiredPage(b *testing.B) {
 // BenchmarkStandingBeside is an exact rank through the service, and beside it the call of the
 // store that it makes.
 func BenchmarkStandingBeside(b *testing.B) {
-	e := memstore.New(nil)
-	st, err := e.Store()
-	if err != nil {
-		b.Fatal(err)
-	}
-	s, err := board.NewOn(board.Host{ID: "n", Boards: st.Boards(), Now: time.Now, Logger: discard()},
+	b.Run("memory", func(b *testing.B) { benchStanding(b, memstore.New(nil).Boards()) })
+	b.Run("sqlite", func(b *testing.B) {
+		e, err := sqlitestore.Open(b.Context(), b.TempDir(), nil)
+		if err != nil {
+			b.Fatal(err)
+		}
+		benchStanding(b, e.Boards())
+		if err := e.Close(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	})
+}
+
+func benchStanding(b *testing.B, of store.Boards) {
+	b.Helper()
+	s, err := board.NewOn(board.Host{ID: "n", Boards: of, Now: time.Now, Logger: discard()},
 		&board.Options{FlushEvery: -1, Boards: boards{"Kills": {}}})
 	if err != nil {
 		b.Fatal(err)
@@ -123,7 +134,7 @@ func BenchmarkStandingBeside(b *testing.B) {
 	b.Run("store", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			if _, ok, err := st.Boards().Standing(b.Context(), "Kills", keys[i%len(keys)], store.Ordinal); !ok || err != nil {
+			if _, ok, err := of.Standing(b.Context(), "Kills", keys[i%len(keys)], store.Ordinal); !ok || err != nil {
 				b.Fatal(ok, err)
 			}
 		}

@@ -29,6 +29,7 @@ func TestFate(t *testing.T) {
 		{"unknown", 3, false, store.ErrUnknown, true, 9, "unsure"},
 		{"a bare context error", 3, false, context.DeadlineExceeded, true, 9, "unsure"},
 		{"unknown, before the batch was sent", 3, false, store.ErrUnknown, false, 9, "failed"},
+		{"create unknown, but an earlier call may still land", 3, true, store.ErrUnknown, false, 9, "unsure"},
 		{"malformed", 3, false, store.ErrInvalid, true, 9, "split"},
 		{"too large", 2, false, store.ErrTooLarge, true, 2, "split"},
 		{"malformed, one value", 1, false, store.ErrInvalid, true, 9, "failed"},

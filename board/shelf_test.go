@@ -129,8 +129,8 @@ func (s *shelf) asked() []int {
 // submitShelf applies the rule itself.
 type submitShelf struct{ *shelf }
 
-func (s submitShelf) Submit(ctx context.Context, name, key string, score int64, keepBest, ascending bool) error {
-	w := put{Board: name, Key: key, Score: score, KeepBest: keepBest, Ascending: ascending}
+func (s submitShelf) Submit(ctx context.Context, name string, e board.BackendWrite) error {
+	w := put{Board: name, Key: e.Key, Score: e.Score, KeepBest: e.KeepBest, Ascending: e.Ascending}
 	if err := s.meet(ctx, w); err != nil {
 		return err
 	}

@@ -107,6 +107,7 @@ var wayBoards = boards{
 // checkWay sends a word in one way to a board, and checks that it is either refused, with
 // nothing stored, or read back exactly: key, number and metadata, by every read.
 func checkWay(t *testing.T, s *board.Service, w way, name string, v word) {
+	t.Helper()
 	ctx := t.Context()
 	cfg, _ := s.Config(name)
 	v.decimals = cfg.Decimals
@@ -152,23 +153,23 @@ func checkWay(t *testing.T, s *board.Service, w way, name string, v word) {
 	}
 }
 
-func wayService(t testing.TB) *board.Service {
+func wayService(tb testing.TB) *board.Service {
+	tb.Helper()
 	s := newScript()
 	st, err := store.New(store.Parts{Durable: s.engine.Records(), Boards: s, Bus: s.engine.Bus()})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	svc, err := board.NewOn(board.Host{ID: "n", Boards: st.Boards(), Now: time.Now, Logger: discard()}, &board.Options{FlushEvery: time.Hour, CacheFor: -1, Boards: wayBoards})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _, _ = svc.Close(context.WithoutCancel(t.Context())) })
+	tb.Cleanup(func() { _, _ = svc.Close(context.WithoutCancel(tb.Context())) })
 	return svc
 }
 
-// trickyNumbers are those that other systems store as garbage.
-//
-// case B11, case B12, case B13, case B14
+// trickyNumbers are those that other systems store as garbage: case B11, case B12, case B13,
+// case B14.
 var trickyNumbers = []word{
 	{text: "", bits: math.Float64bits(math.NaN())},
 	{text: "NaN", bits: math.Float64bits(math.Inf(1))},

@@ -74,15 +74,12 @@ func (p purse) room(c Class, reserve int) int {
 	return n
 }
 
-// written is what the write of an entry asks for.
-var written = demand{KindOrderedRead: 1, KindOrderedWrite: 1}
-
 // inParts makes a call for parts of n things, each no larger than what the budget ever holds,
 // and each when the budget allows it. Parts that were done before one fails stay done: then
 // the outcome of the whole is unknown.
 func (g gatedBoards) inParts(ctx context.Context, n int, call func(from, to int) error) error {
 	for from := 0; from < n; {
-		to := min(n, from+g.gate.holds(g.class, written))
+		to := min(n, from+g.gate.holds(g.class, demand{KindOrderedRead: 1, KindOrderedWrite: 1}))
 		if from == 0 && to == n {
 			return g.part(ctx, 0, n, call)
 		}

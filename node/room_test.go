@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"testing"
@@ -50,7 +49,7 @@ func meteredBoards(t *testing.T, reads, writes int) (*node.Node, *countedBoards,
 		t.Fatal(err)
 	}
 	n, err := node.Start(t.Context(), st, &node.Options{
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Logger: slog.New(slog.DiscardHandler),
 		Limits: node.Limits{Node: node.Rates{OrderedRead: node.Rate{Base: reads}, OrderedWrite: node.Rate{Base: writes}}},
 	})
 	if err != nil {
@@ -81,7 +80,7 @@ func TestRoomWithoutLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := node.Start(t.Context(), e, &node.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+		n, err := node.Start(t.Context(), e, &node.Options{Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

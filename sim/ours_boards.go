@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 
 	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/node"
@@ -13,8 +12,7 @@ import (
 // ourLadder is the boards of a server of our library.
 type ourLadder struct {
 	*board.Service
-	p     *Process
-	taken atomic.Int64 // removals that have begun or ended, and refusals
+	p *Process
 }
 
 func newLadder(n *node.Node, p *Process, s Settings) (*ourLadder, error) {
@@ -22,9 +20,7 @@ func newLadder(n *node.Node, p *Process, s Settings) (*ourLadder, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &ourLadder{Service: svc, p: p}
-	svc.OnRefused(func(board.Refusal) { o.taken.Add(1) })
-	return o, nil
+	return &ourLadder{svc, p}, nil
 }
 
 // Ladder implements Ranking.
@@ -45,19 +41,14 @@ func (o *ourLadder) Submit(name string, s store.Submission) error {
 
 // Durable implements Ladder.
 func (o *ourLadder) Durable(ctx context.Context, name string, s store.Submission) Answer {
-	taken := o.taken.Load()
-	if err := o.Submit(name, s); err != nil {
+	var refused *board.RefusedError
+	switch err := o.SubmitDurable(ctx, name, s); {
+	case err == nil:
+		return Done
+	case errors.As(err, &refused):
 		return Undone
 	}
-	for range 2 { // sums that failed before are written first, without what waits
-		if err := o.FlushNow(ctx); err != nil {
-			return Unsure
-		}
-	}
-	if taken != o.taken.Load() {
-		return Unsure
-	}
-	return Done
+	return Unsure // what was given up or removed meanwhile is told apart by other means
 }
 
 // Flush implements Ladder.
@@ -65,9 +56,7 @@ func (o *ourLadder) Flush(ctx context.Context) error { return o.FlushNow(ctx) }
 
 // Remove implements Ladder.
 func (o *ourLadder) Remove(ctx context.Context, name string, keys ...string) Answer {
-	o.taken.Add(1)
 	_, err := o.Service.Remove(ctx, name, keys...)
-	o.taken.Add(1)
 	return boardAnswer(err)
 }
 

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"errors"
 	"os"
 	"regexp"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"github.com/shoalworks/shoal"
 	"github.com/shoalworks/shoal/board"
 	main "github.com/shoalworks/shoal/cmd/shoal"
+	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -47,6 +50,47 @@ func TestBoardsOfTheDocumentedConfiguration(t *testing.T) {
 			t.Errorf("%s is not documented", member)
 		}
 	}
+}
+
+// A daemon with mirrors and names, from the file to the board.
+func TestADaemonMirrorsProfiles(t *testing.T) {
+	_, _, opts, err := main.Options(file(t, `
+boards:
+  Level: {rule: last, decimals: 1, from: {set: players, path: /level}}
+names: {set: players, display: /name}
+seasons: {}
+`), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := shoal.Open(t.Context(), "memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := shoal.Start(t.Context(), st, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := n.Set("players").Load(t.Context(), "u_42", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Transact(profile.Source{}, doc.Set("/level", doc.Must(7.5)), doc.Set("/name", doc.Must("Ann")))
+	if err := errors.Join(err, s.Release(t.Context()), n.Boards().FlushNow(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	page, err := n.Boards().Top(t.Context(), "Level", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := n.Boards().Named(t.Context(), page)
+	if err != nil || len(rows) != 1 || rows[0].Score != 75 || rows[0].Display != "Ann" {
+		t.Errorf("%+v, %v", rows, err)
+	}
+	if _, err := n.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	_ = st.Close(t.Context())
 }
 
 func TestWhatIsWrongWithBoardsIsNamed(t *testing.T) {

@@ -21,6 +21,7 @@ type commands struct {
 	Board   boardCommands   `cmd:"" help:"Look at leaderboards, write, moderate, move and end them."`
 	Mail    mailCommands    `cmd:"" help:"Send messages to players, and see what waits for them."`
 	Store   storeCommands   `cmd:"" help:"Check what is stored."`
+	Bench   benchCommands   `cmd:"" help:"Measure what the store of this machine can do."`
 	Demo    demoCommand     `cmd:"" help:"Watch a small fleet at work: players, hand-overs, crashes, seasons of a minute."`
 	Version versionCommand  `cmd:"" help:"Print the version."`
 }

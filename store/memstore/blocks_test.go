@@ -155,3 +155,29 @@ func TestBlocksEmptyAgain(t *testing.T) {
 		compareBlocks(t, b, nil)
 	}
 }
+
+// A frozen sequence costs a copy of each block that changes, once.
+func TestBlocksAreCopiedOnce(t *testing.T) {
+	b := memstore.NewBlocks()
+	for i := range 5000 {
+		b.Insert(2 * i)
+	}
+	if n := b.Shared(); n != 0 {
+		t.Fatalf("%d blocks are shared with nobody", n)
+	}
+	b.Freeze()
+	all := len(b.Sizes())
+	for _, c := range []struct {
+		do   func()
+		left int
+	}{
+		{func() {}, all},
+		{func() { b.Insert(1); b.Remove(3) }, all - 1},
+		{func() { b.Insert(5); b.Remove(0) }, all - 1},
+		{func() { b.Remove(2 * 4999) }, all - 2},
+	} {
+		if c.do(); b.Shared() != c.left {
+			t.Fatalf("%d of %d blocks are shared, want %d", b.Shared(), all, c.left)
+		}
+	}
+}

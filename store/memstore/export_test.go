@@ -42,6 +42,16 @@ func (b *Blocks) Freeze() func() []int {
 	}
 }
 
+// Shared is how many blocks are to be copied before a change.
+func (b *Blocks) Shared() (n int) {
+	for _, block := range b.b.blocks {
+		if block.shared {
+			n++
+		}
+	}
+	return n
+}
+
 // Versions is how many versions of a board are kept for walks.
 func (e *Engine) Versions(board string) int {
 	e.boards.mu.RLock()

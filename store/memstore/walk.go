@@ -112,7 +112,7 @@ func fits(standing frozen[*entry], c store.Cursor) bool {
 		return false
 	}
 	if c.Seen == 0 {
-		return c.Score == 0 && c.Sequence == 0
+		return true
 	}
 	e := standing.at(int(c.Seen) - 1)
 	return e.Score == c.Score && e.Sequence == c.Sequence

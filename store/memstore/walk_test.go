@@ -28,7 +28,7 @@ func step(t *testing.T, b store.Boards, c *store.Cursor, n int) string {
 }
 
 // wantStep fails unless the next n entries of a walk are these.
-func wantStep(t *testing.T, b store.Boards, c *store.Cursor, n int, want string) { //nolint:revive // what a step is
+func wantStep(t *testing.T, b store.Boards, c *store.Cursor, n int, want string) {
 	t.Helper()
 	if got := step(t, b, c, n); got != want {
 		t.Fatalf("the walk shows %q, want %q", got, want)
@@ -182,8 +182,14 @@ func TestSnapshotHoldsHiddenAndWalks(t *testing.T) {
 	var before store.Cursor
 	wantStep(t, b, &before, 1, "1.a=30")
 	score(t, b, "c", 15)
+	for i := 1; i < store.MaxWalks; i++ { // so that one more has to replace one
+		score(t, b, "d", int64(i-store.MaxWalks))
+		other := store.Cursor{}
+		wantStep(t, b, &other, 1, "1.a=30")
+	}
 	snapshot := e.Snapshot(memstore.Boards)
 	for round := range 3 { // a snapshot can be restored many times
+		last(7, 20) // the score stays, the stamp does not
 		hide(false, "b", "in-advance")
 		hide(true, "a")
 		last(9, 99)
@@ -192,7 +198,7 @@ func TestSnapshotHoldsHiddenAndWalks(t *testing.T) {
 		after := store.Cursor{}
 		wantStep(t, b, &after, 1, "1.b=99")
 		e.Restore(snapshot)
-		if got := standings(t, b, "board"); got != "first: 1.a=30 2.c=15" {
+		if got := standings(t, b, "board"); got != "first: 1.a=30 2.c=15 3.d=-1" {
 			t.Fatalf("restored %q", got)
 		}
 		listed, err := b.Hidden(t.Context(), "board", "", 10)
@@ -202,7 +208,7 @@ func TestSnapshotHoldsHiddenAndWalks(t *testing.T) {
 		c := before
 		wantStep(t, b, &c, 5, "2.c=10")
 		wantTooOld(t, b, after)
-		if last(5, 1) != store.Kept || last(6, 20) != store.Kept {
+		if last(5, 1) != store.Kept || last(6, 1) != store.Changed {
 			t.Fatal("the stamp of a hidden entry is another")
 		}
 		for info, err := b.Info(t.Context(), "board"); info.Sequence < after.Version; info, err = b.Info(t.Context(), "board") {
@@ -216,6 +222,27 @@ func TestSnapshotHoldsHiddenAndWalks(t *testing.T) {
 		step(t, b, &again, 1)
 		wantTooOld(t, b, after)
 	}
+}
+
+// A cursor that does not fit the version that it names is refused, and not followed into
+// nothing.
+func TestCursorThatDoesNotFit(t *testing.T) {
+	b := three(t, memstore.New(nil))
+	var good store.Cursor
+	wantStep(t, b, &good, 2, "1.a=30 2.b=20")
+	for _, damage := range []func(*store.Cursor){
+		func(c *store.Cursor) { c.Total++ },
+		func(c *store.Cursor) { c.Seen = 1 },
+		func(c *store.Cursor) { c.Score++ },
+		func(c *store.Cursor) { c.Sequence++ },
+		func(c *store.Cursor) { c.Generation = "second" },
+		func(c *store.Cursor) { c.Version++ },
+	} {
+		bad := good
+		damage(&bad)
+		wantTooOld(t, b, bad)
+	}
+	wantStep(t, b, &good, 2, "3.c=10")
 }
 
 func BenchmarkStandingModes(b *testing.B) {

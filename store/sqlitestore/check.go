@@ -31,10 +31,10 @@ func (h *boards) Check(ctx context.Context, board string, repair bool) (store.Bo
 func (h *boards) inspect(ctx context.Context, board string) (*findings, error) {
 	f := &findings{}
 	var id int64
-	var anew bool
 	for at, more := firstPosition(), true; more; {
+		step, next, anew := f.and(), at, false
 		err := h.read(ctx, "check", board, func(ctx context.Context, c *conn, b boardRow) (err error) {
-			if id == 0 {
+			if step, next = f.and(), at; id == 0 {
 				id = b.id
 			}
 			if anew = b.id != id; anew {
@@ -42,10 +42,10 @@ func (h *boards) inspect(ctx context.Context, board string) (*findings, error) {
 			}
 			if b.counted != nil {
 				more = false // nothing but the end of it makes the counts whole
-				f.add("the counts are being made anew, and end at %s", *b.counted)
+				step.add("the counts are being made anew, and end at %s", *b.counted)
 				return nil
 			}
-			at, more, err = f.shelf(ctx, c, b, at)
+			next, more, err = step.shelf(ctx, c, b, at)
 			return err
 		})
 		if err != nil {
@@ -54,11 +54,14 @@ func (h *boards) inspect(ctx context.Context, board string) (*findings, error) {
 		if anew {
 			return nil, fmt.Errorf("sqlitestore: check of board %s: %w: it was made anew meanwhile", board, store.ErrNoBoard)
 		}
+		f, at = step, next
 	}
+	var whole *findings
 	err := h.read(ctx, "check", board, func(ctx context.Context, c *conn, b boardRow) error {
-		return f.whole(ctx, c, b)
+		whole = f.and()
+		return whole.whole(ctx, c, b)
 	})
-	return f, err
+	return whole, err
 }
 
 // uncountedStep is how many entries without counts are looked at in one snapshot.
@@ -101,7 +104,7 @@ func (f *findings) shelf(ctx context.Context, c *conn, b boardRow, at position) 
 		if i+1 < len(buckets) {
 			end = buckets[i+1].from
 		}
-		if err := f.bucket(ctx, c, b, own, end, says); err != nil {
+		if err := f.bucket(ctx, c, b, stretch{own, end, says}); err != nil {
 			return at, false, err
 		}
 	}
@@ -133,7 +136,7 @@ func (f *findings) uncounted(ctx context.Context, c *conn, b boardRow, at positi
 		}
 	}
 	before := f.entries
-	if err := f.bucket(ctx, c, b, bucket{from: at}, end, false); err != nil {
+	if err := f.bucket(ctx, c, b, stretch{bucket: bucket{from: at}, end: end}); err != nil {
 		return at, false, err
 	}
 	if f.entries > before {
@@ -142,23 +145,30 @@ func (f *findings) uncounted(ctx context.Context, c *conn, b boardRow, at positi
 	return end, more, nil
 }
 
-// bucket checks what a bucket says; without one the entries are only counted.
-func (f *findings) bucket(ctx context.Context, c *conn, b boardRow, own bucket, end position, says bool) error {
-	last := position{place: end.place, sequence: end.sequence - 1}
-	if end == lastPosition() {
-		last = end
+// stretch is a bucket, or entries without one.
+type stretch struct {
+	bucket
+	end  position
+	says bool // it says how many entries there are
+}
+
+// bucket checks what a bucket says.
+func (f *findings) bucket(ctx context.Context, c *conn, b boardRow, s stretch) error {
+	last := position{place: s.end.place, sequence: s.end.sequence - 1}
+	if s.end == lastPosition() {
+		last = s.end
 	}
-	row, err := c.first(ctx, countBetween, b.id, own.from.place, own.from.sequence, last.place, last.sequence)
+	row, err := c.first(ctx, countBetween, b.id, s.from.place, s.from.sequence, last.place, last.sequence)
 	if err != nil {
 		return err
 	}
 	n, newest := integer(row[0]), integer(row[1])
 	f.entries += n
-	if says && n != own.entries {
-		f.add("bucket at %s: it says %d entries, there are %d", own.from, own.entries, n)
+	if s.says && n != s.entries {
+		f.add("bucket at %s: it says %d entries, there are %d", s.from, s.entries, n)
 	}
 	if newest > int64(b.info.Sequence) {
-		f.add("an entry from %s on has sequence %d, the board says it has given %d", own.from, newest, b.info.Sequence)
+		f.add("an entry from %s on has sequence %d, the board says it has given %d", s.from, newest, b.info.Sequence)
 	}
 	return nil
 }

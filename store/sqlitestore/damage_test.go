@@ -176,6 +176,7 @@ func TestRepairAmongWriters(t *testing.T) {
 
 // writeUntil writes and reads until stop is closed. Errors that tell of the damage are fine.
 func writeUntil(t *testing.T, e *sqlitestore.Engine, name string, stop <-chan struct{}) {
+	t.Helper()
 	random := rand.New(rand.NewPCG(5, uint64(len(name))))
 	told := func(err error) bool {
 		return err == nil || errors.Is(err, store.ErrUnavailable) && strings.Contains(err.Error(), "board top") &&

@@ -48,6 +48,12 @@ func open(ctx context.Context, path string, o Options, up uptime) (*Engine, erro
 		}
 		files = append(files, f)
 	}
+	if err := files[2].pool.warm(ctx, rankStatements()...); err != nil {
+		for _, opened := range files {
+			err = errors.Join(err, opened.close(ctx))
+		}
+		return nil, fmt.Errorf("sqlitestore: open %s: %w", path, err)
+	}
 	return &Engine{
 		durable: &records{
 			file: files[0], options: o, uptime: up,

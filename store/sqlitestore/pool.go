@@ -10,16 +10,21 @@ import (
 	"github.com/shoalworks/shoal/store"
 )
 
-// pool holds the connections of a file that read. They are opened when they are needed.
+// pool holds the connections of a file that read. They are opened when they are needed, and
+// the one that was used last is used next: its cache and its statements are warm.
 type pool struct {
 	path     string
 	access   access
 	clock    clock.Clock
 	patience time.Duration
-	places   chan *conn    // the idle ones; nil is a place whose connection is not open
+	places   chan struct{} // one token for each connection that may be in use
 	closed   chan struct{} // nothing more is read
 	once     sync.Once
 	gone     int // places closed
+	mu       struct {
+		sync.Mutex
+		idle []*conn // at most as many as there are tokens
+	}
 }
 
 // reading is what a caller does with a connection. It may be called again, from the start,
@@ -29,12 +34,47 @@ type reading func(ctx context.Context, c *conn) error
 func newPool(path string, a access, o Options) *pool {
 	p := &pool{
 		path: path, access: a, clock: o.Clock, patience: o.BusyDeadline,
-		places: make(chan *conn, o.Readers), closed: make(chan struct{}),
+		places: make(chan struct{}, o.Readers), closed: make(chan struct{}),
 	}
 	for range o.Readers {
-		p.places <- nil
+		p.places <- struct{}{}
 	}
 	return p
+}
+
+// warm opens a connection and prepares statements, so that the first read is as fast as any.
+func (p *pool) warm(ctx context.Context, statements ...string) error {
+	return p.read(ctx, func(ctx context.Context, c *conn) error {
+		for _, sql := range statements {
+			if _, err := c.prepare(ctx, sql); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// idle takes the connection that was used last, nil when none is open.
+func (p *pool) idle() *conn {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.mu.idle) - 1
+	if last < 0 {
+		return nil
+	}
+	c := p.mu.idle[last]
+	p.mu.idle = p.mu.idle[:last]
+	return c
+}
+
+// rest puts a connection back, if it is open.
+func (p *pool) rest(c *conn) {
+	if c == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.idle = append(p.mu.idle, c)
 }
 
 // read calls f with a connection. It waits for one until ctx ends, and answers an error of
@@ -51,9 +91,10 @@ func (p *pool) read(ctx context.Context, f reading) error {
 		return fmt.Errorf("sqlitestore: %w", store.ErrClosed)
 	case <-ctx.Done():
 		return ended(ctx)
-	case c := <-p.places:
-		c, err := p.attempts(ctx, c, f)
-		p.places <- c
+	case <-p.places:
+		c, err := p.attempts(ctx, p.idle(), f)
+		p.rest(c)
+		p.places <- struct{}{}
 		return err
 	}
 }
@@ -94,12 +135,12 @@ func (p *pool) attempt(ctx context.Context, c *conn, f reading) (*conn, error) {
 func (p *pool) close(ctx context.Context) error {
 	p.once.Do(func() { close(p.closed) })
 	for ; p.gone < cap(p.places); p.gone++ {
-		var c *conn
 		select {
-		case c = <-p.places:
+		case <-p.places:
 		case <-ctx.Done():
 			return fmt.Errorf("sqlitestore: close %s: %w", p.path, context.Cause(ctx))
 		}
+		c := p.idle()
 		if c == nil {
 			continue
 		}

@@ -23,6 +23,11 @@ func (b boardRow) rank(ctx context.Context, c *conn, mode store.RankMode, at pos
 	return better + 1, err
 }
 
+// rankStatements are the statements that a rank takes.
+func rankStatements() []string {
+	return []string{"BEGIN", selectBoard, selectWhole, selectOwnShelf, sumShelves, countInside, "COMMIT"}
+}
+
 const (
 	// jumpPlaces goes from score to score in the index, at most so many times.
 	jumpPlaces = `WITH RECURSIVE better (place) AS (

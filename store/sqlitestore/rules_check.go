@@ -1,6 +1,9 @@
 package sqlitestore
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // This file judges the counts of a board, without I/O.
 
@@ -20,6 +23,13 @@ func (f *findings) add(format string, args ...any) {
 		return
 	}
 	f.problems = append(f.problems, fmt.Sprintf(format, args...))
+}
+
+// and is f with room of its own for what a reading adds that may have to be done again.
+func (f *findings) and() *findings {
+	next := *f
+	next.problems = slices.Clip(f.problems)
+	return &next
 }
 
 // said is the problems in words: when there are more than fit, the last says so.

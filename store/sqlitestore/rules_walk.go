@@ -1,10 +1,6 @@
 package sqlitestore
 
-import (
-	"math"
-
-	"github.com/shoalworks/shoal/store"
-)
+import "github.com/shoalworks/shoal/store"
 
 // This file holds what a board has to remember for walks, without I/O.
 //
@@ -34,9 +30,6 @@ type walkLog struct {
 
 	changed bool // the board's row is out of date
 }
-
-// stillThere is the version at which an entry leaves that has not.
-const stillThere = math.MaxInt64
 
 // fresh tells that the log is kept: the last call of a walk is not too long ago.
 func (l *walkLog) fresh(now moment) bool { return l.from > 0 && l.called.since(now) <= store.WalkFor }

@@ -1,6 +1,9 @@
 package sqlitestore
 
-import "context"
+import (
+	"context"
+	"database/sql/driver"
+)
 
 // This file writes the log of a board: see walkLog.
 
@@ -22,12 +25,12 @@ func (e *editing) leaves(ctx context.Context, key string, at position, version i
 	}
 	since := at.sequence
 	if log.shown > 0 {
-		row, err := e.conn.first(ctx, closeShown, e.board.id, log.number, at.place, at.sequence)
+		err := e.conn.query(ctx, closeShown, func(row []driver.Value) error {
+			since = integer(row[0])
+			return nil
+		}, e.board.id, log.number, at.place, at.sequence)
 		if err != nil {
 			return err
-		}
-		if row != nil {
-			since = integer(row[0])
 		}
 	}
 	if !log.wants(since) {
