@@ -16,10 +16,10 @@ type shelfOfOne struct {
 	keys []string
 }
 
-func (s *shelfOfOne) Submit(_ context.Context, _, key string, _ int64, _, _ bool) error { //nolint:revive // the interface
+func (s *shelfOfOne) Submit(_ context.Context, _ string, w board.BackendWrite) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.keys = append(s.keys, key)
+	s.keys = append(s.keys, w.Key)
 	return nil
 }
 

@@ -44,13 +44,23 @@ func (p *promise) ticket(i int) *tickets {
 
 // settle says what became of an entry; nil is stored.
 func (p *promise) settle(i int, err error) {
-	p.board.promised.Add(-1)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !p.gone.Load() {
+		p.board.promised.Add(-1)
+	}
 	p.mu.errs[i], p.mu.settled[i] = err, true
 	if p.mu.open--; p.mu.open == 0 {
 		close(p.done)
 	}
+}
+
+// leave ends the waiting of the caller: no window hurries for it any more.
+func (p *promise) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gone.Store(true)
+	p.board.promised.Add(-int64(p.mu.open))
 }
 
 // result is what is known now; entries that are still open are so for the cause.

@@ -70,11 +70,20 @@ func malformed(err error) bool {
 // overflowed parts the values of a written batch into those that are stored and those whose
 // sum left the range at the store.
 func overflowed(b batch, changes []store.Change) (stored, over []pending) {
-	for i, v := range b.values {
-		if i < len(changes) && overflows(b, v, changes[i]) {
-			over = append(over, v)
+	overAt := func(i int) bool { return i < len(changes) && overflows(b, b.values[i], changes[i]) }
+	first := 0
+	for first < len(b.values) && !overAt(first) {
+		first++
+	}
+	if first == len(b.values) {
+		return b.values, nil // nearly always
+	}
+	stored = slices.Clone(b.values[:first])
+	for i := first; i < len(b.values); i++ {
+		if overAt(i) {
+			over = append(over, b.values[i])
 		} else {
-			stored = append(stored, v)
+			stored = append(stored, b.values[i])
 		}
 	}
 	return stored, over
@@ -84,9 +93,9 @@ func overflowed(b batch, changes []store.Change) (stored, over []pending) {
 // batch of sums was lost, the store answers that it has it, and no longer says what became of
 // each value: one that has no room beside the stored score now may have had none then.
 func overflows(b batch, v pending, c store.Change) bool {
-	if b.unknown && c.Effect == store.Kept {
+	if b.unknown && b.n > 0 && c.Effect == store.Kept {
 		_, fits := add(c.New, v.score)
-		return b.n > 0 && !fits
+		return !fits
 	}
 	return c.Effect == store.Overflow
 }

@@ -155,6 +155,20 @@ func (g gatedBoards) Hidden(ctx context.Context, board, after string, limit int)
 	return g.Boards.Hidden(ctx, board, after, limit)
 }
 
+func (g gatedBoards) Info(ctx context.Context, board string) (store.BoardInfo, error) {
+	if err := g.ordered(ctx); err != nil {
+		return store.BoardInfo{}, err
+	}
+	return g.Boards.Info(ctx, board)
+}
+
+func (g gatedBoards) Check(ctx context.Context, board string, repair bool) (store.BoardCheck, error) {
+	if err := g.ordered(ctx); err != nil {
+		return store.BoardCheck{}, err
+	}
+	return g.Boards.Check(ctx, board, repair)
+}
+
 func (g gatedBoards) Seal(ctx context.Context, board string) (store.BoardInfo, error) {
 	if err := g.changing(ctx, 1); err != nil {
 		return store.BoardInfo{}, err

@@ -252,3 +252,34 @@ func TestSumsAreNeverCut(t *testing.T) {
 		}
 	})
 }
+
+// Every call of a board passes the gate: none is free.
+func TestEveryCallOfABoardIsCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, _, boards := meteredBoards(t, 60, 60)
+		ctx := t.Context()
+		calls := []func() error{
+			func() error { _, err := boards.Page(ctx, "Kills", 0, 9, store.Ordinal); return err },
+			func() error { _, _, err := boards.Standing(ctx, "Kills", "u1", store.Ordinal); return err },
+			func() error { _, err := boards.Around(ctx, "Kills", "u1", 1, store.Ordinal); return err },
+			func() error { _, err := boards.Scores(ctx, "Kills", "u1"); return err },
+			func() error { _, _, err := boards.Walk(ctx, "Kills", store.Cursor{}, 9); return err },
+			func() error { _, err := boards.Hidden(ctx, "Kills", "", 9); return err },
+			func() error { _, err := boards.Info(ctx, "Kills"); return err },
+			func() error { _, err := boards.Check(ctx, "Kills", false); return err },
+			func() error { _, err := boards.Hide(ctx, "Kills", true, "u1"); return err },
+			func() error { _, err := boards.Remove(ctx, "Kills", "u1"); return err },
+			func() error { _, err := boards.Seal(ctx, "Kills"); return err },
+			func() error { return boards.Drop(ctx, "Kills") },
+		}
+		for i, call := range calls {
+			before := n.Room(node.ClassBoard, node.KindOrderedRead)
+			if err := call(); err != nil {
+				t.Fatalf("call %d: %v", i, err)
+			}
+			if spent := before - n.Room(node.ClassBoard, node.KindOrderedRead); spent != 1 {
+				t.Errorf("call %d has spent %d reads, want 1", i, spent)
+			}
+		}
+	})
+}
