@@ -11,8 +11,8 @@ import (
 )
 
 // nameWait is how long an answer waits for names that are not at hand. What is not known by
-// then is left out.
-const nameWait = 500 * time.Millisecond
+// then is left out; the kept answers to Top are made anew every formFor, and have it later.
+const nameWait = 100 * time.Millisecond
 
 // boardForms writes entries of one board as messages.
 type boardForms struct {
