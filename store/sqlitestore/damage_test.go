@@ -252,3 +252,31 @@ func wantRanks(t *testing.T, e *sqlitestore.Engine) {
 		}
 	}
 }
+
+// Counts that cannot be read are an error of every call that needs them, which names the
+// board and says what to do; calls that need none go on.
+func TestDamageIsNamed(t *testing.T) {
+	e, _ := damaged(t, damages()["empty buckets"])
+	boards := e.Boards()
+	_, page := boards.Page(t.Context(), "top", 5, 10, store.Ordinal)
+	_, _, standing := boards.Standing(t.Context(), "top", "player-5", store.Ordinal)
+	_, _, dense := boards.Standing(t.Context(), "top", "player-5", store.Dense)
+	_, around := boards.Around(t.Context(), "top", "player-5", 3, store.Competition)
+	_, removed := boards.Remove(t.Context(), "top", "player-5")
+	_, hidden := boards.Hide(t.Context(), "top", true, "player-5")
+	_, merged := boards.Merge(t.Context(), "top", store.Batch{Rule: store.Best, Entries: []store.Submission{{Key: "new", Score: 1}}})
+	for what, err := range map[string]error{
+		"Page": page, "Standing": standing, "dense Standing": dense, "Around": around,
+		"Remove": removed, "Hide": hidden, "Merge": merged,
+	} {
+		if !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "board top") ||
+			!strings.Contains(err.Error(), "`shoal store check --repair`") {
+			t.Errorf("%s = %v", what, err)
+		}
+	}
+	_, scores := boards.Scores(t.Context(), "top", "player-5")
+	_, _, walked := boards.Walk(t.Context(), "top", store.Cursor{}, 100)
+	if err := errors.Join(scores, walked); err != nil {
+		t.Error(err)
+	}
+}

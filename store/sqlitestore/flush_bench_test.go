@@ -19,6 +19,7 @@ type contender struct {
 	name  string
 	write func(entries []store.Submission) error
 	spent time.Duration
+	used  time.Duration // of processors: on a busy machine the better measure
 	rows  int
 }
 
@@ -73,16 +74,18 @@ func race(b *testing.B, contenders []*contender) {
 		}
 		for i := range contenders {
 			c := contenders[(i+round)%len(contenders)]
-			start := time.Now()
+			start, used := time.Now(), cpuTime()
 			if err := c.write(append([]store.Submission(nil), entries...)); err != nil {
 				b.Fatal(err)
 			}
 			c.spent += time.Since(start)
+			c.used += cpuTime() - used
 			c.rows += len(entries)
 		}
 	}
 	for _, c := range contenders {
 		b.ReportMetric(float64(c.rows)/c.spent.Seconds(), c.name+"-rows/s")
+		b.ReportMetric(float64(c.used.Nanoseconds())/float64(c.rows)/1000, c.name+"-cpu-µs/row")
 	}
 }
 
