@@ -105,6 +105,7 @@ type chronicle struct {
 	t       *testing.T
 	memory  *mirrored
 	nodes   [2]*crewmate
+	all     []*crewmate // those that were thrown away, too
 	born    int
 	stamps  uint64
 	wishes  map[string]map[string][]*wish // by board and key
@@ -196,7 +197,14 @@ func (c *chronicle) start(place int) {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.nodes[place] = m
+	c.nodes[place], c.all = m, append(c.all, m)
+}
+
+// land has what is late arrive, also of nodes that are gone.
+func (c *chronicle) land() {
+	for _, m := range c.all {
+		m.faults.Land()
+	}
 }
 
 // meet is the rule of a node's way to the store.
@@ -331,10 +339,10 @@ func (c *chronicle) settled(m *crewmate) {
 func (c *chronicle) remove(h happening) error {
 	m := c.nodes[h.node]
 	for _, n := range c.nodes {
-		n.faults.Land()
+		n.plan()
 	}
-	m.plan()
-	later(30 * time.Second) // what is delayed lands, or ends
+	later(30 * time.Second) // what is delayed lands, or ends, or is late
+	c.land()
 	if h.score%2 == 0 {
 		if err := c.submit(h); err != nil { // and what waits in the queue goes with the entry
 			return err
@@ -377,7 +385,7 @@ func (c *chronicle) happen(h happening) error {
 		_ = m.FlushNow(c.t.Context())
 		c.settled(m)
 	case "land":
-		m.faults.Land()
+		c.land()
 	case "crash":
 		c.crash(h.node)
 	case "remove":
@@ -393,7 +401,7 @@ func (c *chronicle) end() error {
 	var errs []error
 	for _, m := range c.nodes {
 		m.plan()
-		m.faults.Land()
+		c.land()
 		r, err := m.Close(c.t.Context())
 		if !r.Complete {
 			errs = append(errs, fmt.Errorf("%s: %+v, %w", m.name, r, err))
@@ -403,7 +411,7 @@ func (c *chronicle) end() error {
 				w.state = must
 			}
 		})
-		m.faults.Land()
+		c.land()
 	}
 	c.closing.Wait()
 	later(time.Minute)
