@@ -13,7 +13,7 @@ import (
 )
 
 // shaky is the way of a node to its store: some of its merges are refused, the answers of
-// others are lost, and when it is dead nothing gets there.
+// others, which had their effect or never have it, are lost, and when it is dead nothing gets there.
 type shaky struct {
 	dead   atomic.Bool
 	steady atomic.Bool
@@ -31,6 +31,8 @@ func (s *shaky) meet(call faultstore.Call) (f faultstore.Fault) {
 			f.Kind = faultstore.FailAfter
 		case 3:
 			f.Kind = faultstore.FailBefore
+		case 4:
+			f.Kind = faultstore.Late // and never lands
 		}
 	}
 	return f
