@@ -305,7 +305,7 @@ func (s *Service) send(ctx context.Context, b *board, c batch) answer {
 		return a
 	}
 	b.check(false)
-	b.guard.reset()
+	b.anew()
 	if err := s.prepare(ctx, b, c); err != nil {
 		return answer{err: err}
 	}
