@@ -140,7 +140,7 @@ const (
 // more while the next is read, the last ones 5 s later.
 //
 // progress, if not nil, is called after each batch. The error is ErrNotMirrored,
-// board.ErrUnknownBoard, or the store's; then what was done so far stays, and the call may be
+// board.ErrUnknownBoard, store.ErrSealed, or another of the store's; then what was done so far stays, and the call may be
 // repeated.
 func (n *Node) RefillBoard(ctx context.Context, name string, progress func(Refill)) (Refill, error) {
 	cfg, ok := n.boards.Config(name)
@@ -179,9 +179,8 @@ func (r *refill) run(ctx context.Context) error {
 		return err
 	}
 	err := r.set.Scan(ctx, func(v profile.View) error {
-		r.take(v)
-		if len(r.batch) < refillBatch {
-			return nil
+		if err := r.take(v); err != nil || len(r.batch) < refillBatch {
+			return err
 		}
 		return r.flush(ctx)
 	})
@@ -203,8 +202,9 @@ func (r *refill) run(ctx context.Context) error {
 	return nil
 }
 
-// take adds what the board has of a profile to the batch.
-func (r *refill) take(v profile.View) {
+// take adds what the board has of a profile to the batch. Its error is that the board takes
+// nothing any more.
+func (r *refill) take(v profile.View) error {
 	r.out.Profiles++
 	data, err := r.set.Raise(v)
 	var e store.Submission
@@ -214,6 +214,8 @@ func (r *refill) take(v profile.View) {
 		e, ok, err = r.node.boards.Mirrored(r.board, p)
 	}
 	switch {
+	case errors.Is(err, store.ErrSealed):
+		return err
 	case err != nil:
 		if r.out.Problems++; r.out.First == "" {
 			r.out.First = fmt.Sprintf("%s: %v", v.Key, err)
@@ -221,6 +223,7 @@ func (r *refill) take(v profile.View) {
 	case ok:
 		r.batch = append(r.batch, e)
 	}
+	return nil
 }
 
 // flush writes the batch, and looks at one of the batches before once more.

@@ -331,3 +331,17 @@ func TestAMirrorSeesTheGamesForm(t *testing.T) {
 		}
 	})
 }
+
+// A sealed board cannot be refilled, and says so, instead of calling every profile a problem.
+func TestRefillOfASealedBoard(t *testing.T) {
+	inWaters(t, func(t *testing.T, w *waters) {
+		c := w.launch("a", nil)
+		population(t, c, 3)
+		must(t, c.Boards().FlushNow(t.Context()))
+		_, err := c.Boards().Seal(t.Context(), "Now")
+		must(t, err)
+		if out, err := c.RefillBoard(t.Context(), "Now", nil); !errors.Is(err, store.ErrSealed) || out.Problems != 0 {
+			t.Errorf("%+v, %v", out, err)
+		}
+	})
+}
