@@ -3,11 +3,13 @@ package shoal
 import (
 	"context"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/profile"
+	"github.com/shoalworks/shoal/store"
 )
 
 // This file has boards show the names that are in profiles.
@@ -116,18 +118,20 @@ func (r nameReader) here(key string) (board.Name, bool) {
 
 // resolve reads the profiles of the keys. One whose data no load takes has no name.
 func (r nameReader) resolve(ctx context.Context, keys []string) (map[string]board.Name, error) {
-	views, err := r.set.ReadMany(ctx, keys...)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[string]board.Name, len(views))
-	for key, v := range views {
-		data, err := r.set.Raise(v)
+	out := make(map[string]board.Name, len(keys))
+	for some := range slices.Chunk(keys, store.MaxGetKeys) {
+		views, err := r.set.ReadMany(ctx, some...)
 		if err != nil {
-			continue
+			return out, err
 		}
-		if n, ok := r.named(data); ok {
-			out[key] = n
+		for key, v := range views {
+			data, err := r.set.Raise(v)
+			if err != nil {
+				continue
+			}
+			if n, ok := r.named(data); ok {
+				out[key] = n
+			}
 		}
 	}
 	return out, nil

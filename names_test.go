@@ -92,3 +92,24 @@ func TestNamesAreChecked(t *testing.T) {
 	}
 	must(t, st.Close(t.Context()))
 }
+
+// More names at once than one read of the store takes.
+func TestManyNamesAtOnce(t *testing.T) {
+	inWaters(t, func(t *testing.T, w *waters) {
+		c := w.launch("a", func(o *shoal.Options) {
+			o.Names = &shoal.Names{Display: "/name"}
+			o.Flush.Names = &board.NameOptions{PerMinute: -1, Batch: 5000}
+		})
+		s := c.load("u7")
+		_, err := s.Transact(profile.Source{}, doc.Set("/name", doc.Must("Seven")))
+		must(t, err)
+		must(t, s.Release(t.Context()))
+		keys := make([]string, 3000)
+		for i := range keys {
+			keys[i] = fmt.Sprint("u", i)
+		}
+		if names, err := c.Boards().Names(t.Context(), keys...); err != nil || names["u7"].Display != "Seven" {
+			t.Errorf("%v, %v", names, err)
+		}
+	})
+}
