@@ -83,13 +83,15 @@ func (n *Node) resolving(o *Options, given *board.NameOptions) *board.NameOption
 	return &out
 }
 
-// forgetErasedNames has this node forget the name of somebody who is erased. Other nodes may show
-// it until it is KeepFor old.
-func (n *Node) forgetErasedNames(boards *board.Service, o *Options) {
+// forgetOldNames has this node forget the name of somebody who leaves it, since the session knew
+// better, and of somebody who is erased. Other nodes may show it until it is KeepFor old.
+func (n *Node) forgetOldNames(boards *board.Service, o *Options) {
 	if o.Names == nil || boards == nil || n.sets[o.Names.setIn(o)] == nil {
 		return
 	}
-	n.sets[o.Names.setIn(o)].OnErase(func(_ context.Context, key string) error {
+	set := n.sets[o.Names.setIn(o)]
+	set.OnLeave(func(_ context.Context, s *profile.Session) { boards.ForgetNames(s.Key()) })
+	set.OnErase(func(_ context.Context, key string) error {
 		boards.ForgetNames(key)
 		return nil
 	})

@@ -113,3 +113,22 @@ func TestManyNamesAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// A name that was changed here is the one that this node shows after its owner has left.
+func TestANameStaysWhenItsOwnerLeaves(t *testing.T) {
+	inWaters(t, func(t *testing.T, w *waters) {
+		c := w.launch("a", func(o *shoal.Options) { o.Names = &shoal.Names{Display: "/name"} })
+		for i, name := range []string{"", "Ann", "Anna"} {
+			if name != "" {
+				s := c.load("ann")
+				_, err := s.Transact(profile.Source{}, doc.Set("/name", doc.Must(name)))
+				must(t, err)
+				must(t, s.Release(t.Context()))
+			}
+			names, err := c.Boards().Names(t.Context(), "ann")
+			if err != nil || names["ann"].Display != name {
+				t.Errorf("%d: %v, %v, want %q", i, names, err, name)
+			}
+		}
+	})
+}
