@@ -91,8 +91,10 @@ func (n *Node) forgetOldNames(boards *board.Service, o *Options) {
 	}
 	set := n.sets[o.Names.setIn(o)]
 	set.OnLeave(func(_ context.Context, s *profile.Session) { boards.ForgetNames(s.Key()) })
-	set.OnErase(func(_ context.Context, key string) error {
-		boards.ForgetNames(key)
+	set.OnErase(func(ctx context.Context, key string) error {
+		forget := func() { boards.ForgetNames(key) }
+		forget()
+		context.AfterFunc(ctx, forget) // what was read until the profile has gone
 		return nil
 	})
 }
