@@ -81,7 +81,7 @@ func (n *Node) mirrorTo(boards *board.Service, o Options) {
 		set.OnStored(func(p profile.Stored) {
 			boards.Mirror(name, board.Profile{Key: p.Key, Data: p.Data, Stamp: store.Stamp{Epoch: p.Epoch, Revision: p.Revision}})
 		})
-		set.OnErase(func(ctx context.Context, _ string) error { return n.outwait(ctx, name, o.Flush) })
+		set.OnErase(func(ctx context.Context, _ string) error { return n.outwait(ctx, name, o) })
 	}
 }
 
@@ -90,16 +90,20 @@ const longestOutwait = 10 * time.Second
 
 // outwait lets the queues of other nodes be written before an erased key leaves the boards that
 // mirror its set: the profile has been taken, so nobody is told anything more of it, but what
-// its last holder was told may wait for a window yet, and would bring the entry back.
-func (n *Node) outwait(ctx context.Context, set string, flush *board.Options) error {
-	every := time.Second
-	if flush != nil && flush.FlushEvery != 0 {
-		every = flush.FlushEvery
+// its last holder was told may wait for a window yet, and would bring the entry back. Half of
+// the erasure's time is left for the rest of it.
+func (n *Node) outwait(ctx context.Context, set string, o Options) error {
+	every, most := time.Second, longestOutwait
+	if o.Flush != nil && o.Flush.FlushEvery != 0 {
+		every = o.Flush.FlushEvery
+	}
+	if s := o.Sets[set]; s != nil && s.LoadTimeout > 0 {
+		most = min(most, s.LoadTimeout/2)
 	}
 	if every < 0 || !n.hasMirrors(set) {
 		return nil
 	}
-	if err := clock.Sleep(ctx, n.Clock(), min(2*every, longestOutwait)); err != nil {
+	if err := clock.Sleep(ctx, n.Clock(), min(2*every, most)); err != nil {
 		return fmt.Errorf("shoal: erase: wait for what other nodes have to write: %w", err)
 	}
 	return nil

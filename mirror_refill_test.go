@@ -345,3 +345,18 @@ func TestRefillOfASealedBoard(t *testing.T) {
 		}
 	})
 }
+
+// The wait for other nodes' queues does not make an erasure impossible.
+func TestAnErasureIsNotOutwaited(t *testing.T) {
+	inWaters(t, func(t *testing.T, w *waters) {
+		c := w.launch("a", func(o *shoal.Options) {
+			o.Sets["players"] = &profile.Options{LoadTimeout: 8 * time.Second}
+			o.Flush.FlushEvery = 10 * time.Second
+		})
+		population(t, c, 3)
+		out, err := c.Set("players").Erase(t.Context(), "u0001", profile.Source{}, nil)
+		if err != nil || !out.Done {
+			t.Errorf("%+v, %v", out, err)
+		}
+	})
+}
