@@ -360,3 +360,22 @@ func TestAnErasureIsNotOutwaited(t *testing.T) {
 		}
 	})
 }
+
+// A member that the template has brought in counts as soon as the profile is opened, as it
+// does for a refill.
+func TestAMirrorSeesTheTemplate(t *testing.T) {
+	inWaters(t, func(t *testing.T, w *waters) {
+		old := w.launch("old", unranked)
+		must(t, old.load("ann").Release(t.Context()))
+		c := w.launch("new", func(o *shoal.Options) {
+			o.Sets["players"] = &profile.Options{Template: doc.Must(map[string]any{"kills": 3})}
+			o.Boards["All"] = board.Config{Rule: store.Last, From: &board.Source{Set: "players", Path: "/kills", Missing: new(int64)}}
+		})
+		_, err := c.RefillBoard(t.Context(), "All", nil)
+		must(t, err)
+		w.shows("All", map[string]int64{"ann": 3})
+		_ = c.load("ann")
+		must(t, c.Boards().FlushNow(t.Context()))
+		w.shows("All", map[string]int64{"ann": 3})
+	})
+}
