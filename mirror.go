@@ -81,7 +81,7 @@ func (n *Node) mirrorTo(boards *board.Service, o Options) {
 		set.OnStored(func(p profile.Stored) {
 			boards.Mirror(name, board.Profile{Key: p.Key, Data: p.Data, Stamp: store.Stamp{Epoch: p.Epoch, Revision: p.Revision}})
 		})
-		set.OnErase(func(ctx context.Context, _ string) error { return n.outwait(ctx, name, o.Flush) })
+		set.OnErase(func(ctx context.Context, _ string) error { return n.outwait(ctx, name, o) })
 	}
 }
 
@@ -90,16 +90,20 @@ const longestOutwait = 10 * time.Second
 
 // outwait lets the queues of other nodes be written before an erased key leaves the boards that
 // mirror its set: the profile has been taken, so nobody is told anything more of it, but what
-// its last holder was told may wait for a window yet, and would bring the entry back.
-func (n *Node) outwait(ctx context.Context, set string, flush *board.Options) error {
-	every := time.Second
-	if flush != nil && flush.FlushEvery != 0 {
-		every = flush.FlushEvery
+// its last holder was told may wait for a window yet, and would bring the entry back. Half of
+// the erasure's time is left for the rest of it.
+func (n *Node) outwait(ctx context.Context, set string, o Options) error {
+	every, most := time.Second, longestOutwait
+	if o.Flush != nil && o.Flush.FlushEvery != 0 {
+		every = o.Flush.FlushEvery
+	}
+	if s := o.Sets[set]; s != nil && s.LoadTimeout > 0 {
+		most = min(most, s.LoadTimeout/2)
 	}
 	if every < 0 || !n.hasMirrors(set) {
 		return nil
 	}
-	if err := clock.Sleep(ctx, n.Clock(), min(2*every, longestOutwait)); err != nil {
+	if err := clock.Sleep(ctx, n.Clock(), min(2*every, most)); err != nil {
 		return fmt.Errorf("shoal: erase: wait for what other nodes have to write: %w", err)
 	}
 	return nil
@@ -140,7 +144,7 @@ const (
 // more while the next is read, the last ones 5 s later.
 //
 // progress, if not nil, is called after each batch. The error is ErrNotMirrored,
-// board.ErrUnknownBoard, or the store's; then what was done so far stays, and the call may be
+// board.ErrUnknownBoard, store.ErrSealed, or another of the store's; then what was done so far stays, and the call may be
 // repeated.
 func (n *Node) RefillBoard(ctx context.Context, name string, progress func(Refill)) (Refill, error) {
 	cfg, ok := n.boards.Config(name)
@@ -179,9 +183,8 @@ func (r *refill) run(ctx context.Context) error {
 		return err
 	}
 	err := r.set.Scan(ctx, func(v profile.View) error {
-		r.take(v)
-		if len(r.batch) < refillBatch {
-			return nil
+		if err := r.take(v); err != nil || len(r.batch) < refillBatch {
+			return err
 		}
 		return r.flush(ctx)
 	})
@@ -203,8 +206,9 @@ func (r *refill) run(ctx context.Context) error {
 	return nil
 }
 
-// take adds what the board has of a profile to the batch.
-func (r *refill) take(v profile.View) {
+// take adds what the board has of a profile to the batch. Its error is that the board takes
+// nothing any more.
+func (r *refill) take(v profile.View) error {
 	r.out.Profiles++
 	data, err := r.set.Raise(v)
 	var e store.Submission
@@ -214,6 +218,8 @@ func (r *refill) take(v profile.View) {
 		e, ok, err = r.node.boards.Mirrored(r.board, p)
 	}
 	switch {
+	case errors.Is(err, store.ErrSealed):
+		return err
 	case err != nil:
 		if r.out.Problems++; r.out.First == "" {
 			r.out.First = fmt.Sprintf("%s: %v", v.Key, err)
@@ -221,6 +227,7 @@ func (r *refill) take(v profile.View) {
 	case ok:
 		r.batch = append(r.batch, e)
 	}
+	return nil
 }
 
 // flush writes the batch, and looks at one of the batches before once more.

@@ -331,3 +331,51 @@ func TestAMirrorSeesTheGamesForm(t *testing.T) {
 		}
 	})
 }
+
+// A sealed board cannot be refilled, and says so, instead of calling every profile a problem.
+func TestRefillOfASealedBoard(t *testing.T) {
+	inWaters(t, func(t *testing.T, w *waters) {
+		c := w.launch("a", nil)
+		population(t, c, 3)
+		must(t, c.Boards().FlushNow(t.Context()))
+		_, err := c.Boards().Seal(t.Context(), "Now")
+		must(t, err)
+		if out, err := c.RefillBoard(t.Context(), "Now", nil); !errors.Is(err, store.ErrSealed) || out.Problems != 0 {
+			t.Errorf("%+v, %v", out, err)
+		}
+	})
+}
+
+// The wait for other nodes' queues does not make an erasure impossible.
+func TestAnErasureIsNotOutwaited(t *testing.T) {
+	inWaters(t, func(t *testing.T, w *waters) {
+		c := w.launch("a", func(o *shoal.Options) {
+			o.Sets["players"] = &profile.Options{LoadTimeout: 8 * time.Second}
+			o.Flush.FlushEvery = 10 * time.Second
+		})
+		population(t, c, 3)
+		out, err := c.Set("players").Erase(t.Context(), "u0001", profile.Source{}, nil)
+		if err != nil || !out.Done {
+			t.Errorf("%+v, %v", out, err)
+		}
+	})
+}
+
+// A member that the template has brought in counts as soon as the profile is opened, as it
+// does for a refill.
+func TestAMirrorSeesTheTemplate(t *testing.T) {
+	inWaters(t, func(t *testing.T, w *waters) {
+		old := w.launch("old", unranked)
+		must(t, old.load("ann").Release(t.Context()))
+		c := w.launch("new", func(o *shoal.Options) {
+			o.Sets["players"] = &profile.Options{Template: doc.Must(map[string]any{"kills": 3})}
+			o.Boards["All"] = board.Config{Rule: store.Last, From: &board.Source{Set: "players", Path: "/kills", Missing: new(int64)}}
+		})
+		_, err := c.RefillBoard(t.Context(), "All", nil)
+		must(t, err)
+		w.shows("All", map[string]int64{"ann": 3})
+		_ = c.load("ann")
+		must(t, c.Boards().FlushNow(t.Context()))
+		w.shows("All", map[string]int64{"ann": 3})
+	})
+}

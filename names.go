@@ -3,11 +3,13 @@ package shoal
 import (
 	"context"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/profile"
+	"github.com/shoalworks/shoal/store"
 )
 
 // This file has boards show the names that are in profiles.
@@ -81,14 +83,18 @@ func (n *Node) resolving(o *Options, given *board.NameOptions) *board.NameOption
 	return &out
 }
 
-// forgetErasedNames has this node forget the name of somebody who is erased. Other nodes may show
-// it until it is KeepFor old.
-func (n *Node) forgetErasedNames(boards *board.Service, o *Options) {
+// forgetOldNames has this node forget the name of somebody who leaves it, since the session knew
+// better, and of somebody who is erased. Other nodes may show it until it is KeepFor old.
+func (n *Node) forgetOldNames(boards *board.Service, o *Options) {
 	if o.Names == nil || boards == nil || n.sets[o.Names.setIn(o)] == nil {
 		return
 	}
-	n.sets[o.Names.setIn(o)].OnErase(func(_ context.Context, key string) error {
-		boards.ForgetNames(key)
+	set := n.sets[o.Names.setIn(o)]
+	set.OnLeave(func(_ context.Context, s *profile.Session) { boards.ForgetNames(s.Key()) })
+	set.OnErase(func(ctx context.Context, key string) error {
+		forget := func() { boards.ForgetNames(key) }
+		forget()
+		context.AfterFunc(ctx, forget) // what was read until the profile has gone
 		return nil
 	})
 }
@@ -116,18 +122,20 @@ func (r nameReader) here(key string) (board.Name, bool) {
 
 // resolve reads the profiles of the keys. One whose data no load takes has no name.
 func (r nameReader) resolve(ctx context.Context, keys []string) (map[string]board.Name, error) {
-	views, err := r.set.ReadMany(ctx, keys...)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[string]board.Name, len(views))
-	for key, v := range views {
-		data, err := r.set.Raise(v)
+	out := make(map[string]board.Name, len(keys))
+	for some := range slices.Chunk(keys, store.MaxGetKeys) {
+		views, err := r.set.ReadMany(ctx, some...)
 		if err != nil {
-			continue
+			return out, err
 		}
-		if n, ok := r.named(data); ok {
-			out[key] = n
+		for key, v := range views {
+			data, err := r.set.Raise(v)
+			if err != nil {
+				continue
+			}
+			if n, ok := r.named(data); ok {
+				out[key] = n
+			}
 		}
 	}
 	return out, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/shoalworks/shoal"
@@ -91,4 +92,81 @@ func TestNamesAreChecked(t *testing.T) {
 		}
 	}
 	must(t, st.Close(t.Context()))
+}
+
+// More names at once than one read of the store takes.
+func TestManyNamesAtOnce(t *testing.T) {
+	inWaters(t, func(t *testing.T, w *waters) {
+		c := w.launch("a", func(o *shoal.Options) {
+			o.Names = &shoal.Names{Display: "/name"}
+			o.Flush.Names = &board.NameOptions{PerMinute: -1, Batch: 5000}
+		})
+		s := c.load("u7")
+		_, err := s.Transact(profile.Source{}, doc.Set("/name", doc.Must("Seven")))
+		must(t, err)
+		must(t, s.Release(t.Context()))
+		keys := make([]string, 3000)
+		for i := range keys {
+			keys[i] = fmt.Sprint("u", i)
+		}
+		if names, err := c.Boards().Names(t.Context(), keys...); err != nil || names["u7"].Display != "Seven" {
+			t.Errorf("%v, %v", names, err)
+		}
+	})
+}
+
+// A name that was changed here is the one that this node shows after its owner has left.
+func TestANameStaysWhenItsOwnerLeaves(t *testing.T) {
+	inWaters(t, func(t *testing.T, w *waters) {
+		c := w.launch("a", func(o *shoal.Options) { o.Names = &shoal.Names{Display: "/name"} })
+		for i, name := range []string{"", "Ann", "Anna"} {
+			if name != "" {
+				s := c.load("ann")
+				_, err := s.Transact(profile.Source{}, doc.Set("/name", doc.Must(name)))
+				must(t, err)
+				must(t, s.Release(t.Context()))
+			}
+			names, err := c.Boards().Names(t.Context(), "ann")
+			if err != nil || names["ann"].Display != name {
+				t.Errorf("%d: %v, %v, want %q", i, names, err, name)
+			}
+		}
+	})
+}
+
+// The name of an erased player is not taken in again by somebody who asks while the erasure
+// is under way.
+func TestAnErasedNameIsNotTakenInAgain(t *testing.T) {
+	inWaters(t, func(t *testing.T, w *waters) {
+		c := w.launch("a", func(o *shoal.Options) { o.Names = &shoal.Names{Display: "/name"} })
+		s := c.load("ann")
+		_, err := s.Transact(profile.Source{}, doc.Set("/name", doc.Must("Ann")))
+		must(t, err)
+		must(t, s.Release(t.Context()))
+		stop := make(chan struct{})
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for {
+				select {
+				case <-stop:
+					return
+				case <-time.After(time.Millisecond):
+					_, _ = c.Boards().Names(t.Context(), "ann")
+				}
+			}
+		}()
+		c.Set("players").OnErase(func(context.Context, string) error {
+			time.Sleep(time.Second)
+			return nil
+		})
+		_, err = c.Set("players").Erase(t.Context(), "ann", profile.Source{}, nil)
+		must(t, err)
+		close(stop)
+		<-ended
+		synctest.Wait()
+		if names, err := c.Boards().Names(t.Context(), "ann"); err != nil || len(names) != 0 {
+			t.Errorf("an erased player is called %v, %v", names, err)
+		}
+	})
 }

@@ -116,7 +116,7 @@ func (n *Node) wire(o Options) error {
 	boards, err := board.New(n.Node, &flush)
 	n.boards = boards
 	n.mirrorTo(boards, o)
-	n.forgetErasedNames(boards, &o)
+	n.forgetOldNames(boards, &o)
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return err
 	}

@@ -191,7 +191,7 @@ func (s *Service) readTop(ctx context.Context, b *board, r *pageRead, done func(
 	if current {
 		b.cache.tell(func(page store.Page) {
 			for _, l := range s.onUpdated.all() {
-				l.fn(b.name, page)
+				s.listening(func() { l.fn(b.name, page) })
 			}
 		})
 	}

@@ -37,7 +37,7 @@ func (s *Service) Merge(ctx context.Context, board string, batch store.Batch) ([
 		return changes, directError("merge", board, err)
 	}
 	if errors.Is(err, store.ErrNoBoard) {
-		b.guard.reset()
+		b.anew()
 	}
 	if errors.Is(err, store.ErrSealed) {
 		b.sealed.Store(true)
@@ -86,7 +86,7 @@ func (s *Service) Create(ctx context.Context, board string, spec store.BoardSpec
 	info, err := s.host.boards.Create(ctx, board, spec)
 	if b := s.boards.Load().byName[board]; b != nil && b.mayHaveWritten(err) {
 		b.cache.drop()
-		b.guard.reset()
+		b.anew()
 		if err == nil {
 			b.sealed.Store(info.Sealed)
 		}
@@ -149,6 +149,7 @@ func (s *Service) Remove(ctx context.Context, board string, keys ...string) (int
 	removed := b.mayHaveWritten(err)
 	if removed {
 		b.cache.drop()
+		b.mirror.forget(keys...)
 	}
 	b.release([]batch{{values: taken}}, removed)
 	s.arm()
@@ -202,7 +203,7 @@ func (s *Service) Drop(ctx context.Context, board string) error {
 	if removed {
 		b.cache.drop()
 		b.check(false)
-		b.guard.reset()
+		b.anew()
 		b.sealed.Store(b.sealed.Load() && err != nil)
 	}
 	b.release(taken, removed)

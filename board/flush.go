@@ -269,7 +269,7 @@ func (s *Service) report(ctx context.Context, b *board, c batch, reason error) {
 	r := Refusal{Board: b.name, Values: c.submissions(), Err: reason, Unknown: doubtful(c.values)}
 	s.host.logger.WarnContext(ctx, "scores will never be written", "board", b.name, "scores", len(c.values), "unknown", r.Unknown, "reason", reason)
 	for _, l := range s.onRefused.all() {
-		l.fn(r)
+		s.listening(func() { l.fn(r) })
 	}
 	settleLost(c.values, reason)
 }
@@ -305,7 +305,7 @@ func (s *Service) send(ctx context.Context, b *board, c batch) answer {
 		return a
 	}
 	b.check(false)
-	b.guard.reset()
+	b.anew()
 	if err := s.prepare(ctx, b, c); err != nil {
 		return answer{err: err}
 	}

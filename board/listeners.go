@@ -11,8 +11,8 @@ type Refusal struct {
 	Board  string
 	Values []store.Submission
 	// Err is store.ErrSealed (no write was or will be applied after the seal), ErrOverflow (a
-	// sum left the range of int64; the stored score is unchanged) or ErrAttempts (wrapping
-	// the store's last answer).
+	// sum left the range of int64; the stored score is unchanged), ErrBanned (the key was banned
+	// while the values waited) or ErrAttempts (wrapping the store's last answer).
 	Err error
 	// Unknown tells that an earlier write of the values had an unknown outcome: they may be
 	// counted after all.
@@ -61,4 +61,12 @@ func (l *listeners[F]) all() []listener[F] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.mu.byAge
+}
+
+// listening calls a listener. Its panic is logged, and is nobody else's trouble.
+func (s *Service) listening(call func()) {
+	_, _ = guarded(s, func() (struct{}, error) {
+		call()
+		return struct{}{}, nil
+	})
 }

@@ -135,11 +135,30 @@ func (s *Service) unseen(r Refusal) {
 	if !ok || b.mirror.lens == nil {
 		return
 	}
-	b.mirror.mu.Lock()
-	defer b.mirror.mu.Unlock()
 	for _, v := range r.Values {
-		delete(b.mirror.mu.told, v.Key)
+		b.mirror.forget(v.Key)
 	}
+}
+
+// forget forgets what the board was told of keys that have no entry any more.
+func (m *mirror) forget(keys ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, key := range keys {
+		delete(m.mu.told, key)
+	}
+}
+
+func (m *mirror) forgetAll() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mu.told = nil
+}
+
+// anew notes that the stored board may have been made anew, without its entries.
+func (b *board) anew() {
+	b.guard.reset()
+	b.mirror.forgetAll()
 }
 
 // reflect tells one board.

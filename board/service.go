@@ -189,13 +189,16 @@ func (s *Service) Config(name string) (Config, bool) {
 }
 
 // OnUpdated has fn called with each page that [Service.Top] has newly read. Failed reads call
-// nothing. A slow listener misses pages of its board, but never sees them out of order.
+// nothing. A slow listener misses pages of its board, but never sees them out of order. A panic
+// of fn is caught and logged.
 func (s *Service) OnUpdated(fn func(board string, page store.Page)) (stop func()) {
 	return s.onUpdated.add(fn)
 }
 
 // OnRefused has fn called with values that were accepted by Submit and will never be
-// written. It is called while the board's write is being settled; see [Refusal].
+// written. It is called while the board's write is being settled, by the goroutine that
+// writes: fn must be quick, and must not wait for a write of this service (FlushNow,
+// SubmitDurable, Remove, Drop, Close). A panic of it is caught and logged. See [Refusal].
 func (s *Service) OnRefused(fn func(Refusal)) (stop func()) { return s.onRefused.add(fn) }
 
 // board finds a board that is defined.

@@ -78,7 +78,8 @@ func (s *Set) Erase(ctx context.Context, key string, src Source, opts *EraseOpti
 // OnErase has fn called by every Erase on this node, before the profile's data goes: to remove
 // what is kept of the person elsewhere, on boards, in results, in other stores. It may be
 // called again for the same key, and must be right then too. An error, or a panic, ends the
-// erasure before the data goes; the caller of Erase gets it.
+// erasure before the data goes; the caller of Erase gets it. The context ends when the erasure
+// is over, done or not.
 func (s *Set) OnErase(fn func(ctx context.Context, key string) error) {
 	s.hooks.mu.Lock()
 	defer s.hooks.mu.Unlock()

@@ -36,7 +36,7 @@ func (l *load) loaded(r reading) Loaded {
 
 // opened puts the session in the load's place, runs the hooks, and hands it to the caller.
 func (s *Set) opened(ctx context.Context, l *load, sess *Session) (*Session, error) {
-	sess.tellStored()
+	sess.tellOpened()
 	s.mu.Lock()
 	if s.refusingLocked() {
 		s.mu.Unlock()

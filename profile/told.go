@@ -14,7 +14,7 @@ import (
 // Stored is a state of a profile that the durable store holds.
 type Stored struct {
 	Key  string
-	Data doc.Value // in the form of the set's Schema
+	Data doc.Value // as a load makes it of what is stored: migrated, with the template and derived fields
 	// Epoch and Revision order the states of a profile: the larger pair is the newer one, and
 	// no pair ever names two states.
 	Epoch, Revision uint64
@@ -56,6 +56,18 @@ func (s *Session) tellStored() {
 	}
 	data, revision := s.stored()
 	s.set.tell(hooks, Stored{Key: s.key, Data: data, Epoch: s.epoch, Revision: revision})
+}
+
+// tellOpened tells them what the load has found, as it was brought into the game's form.
+func (s *Session) tellOpened() {
+	hooks := s.set.hooks.storing()
+	if len(hooks) == 0 {
+		return
+	}
+	s.mu.Lock()
+	st := Stored{Key: s.key, Data: s.mu.data, Epoch: s.epoch, Revision: s.mu.rec.revision}
+	s.mu.Unlock()
+	s.set.tell(hooks, st)
 }
 
 // tellRecord tells them of a record that was written without a session. Data that no load

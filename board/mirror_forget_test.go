@@ -1,0 +1,57 @@
+package board_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/shoalworks/shoal/board"
+	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/memstore"
+)
+
+// What a board has lost, a mirrored one is told again with the next save, also when the save
+// brings nothing that would have been new before.
+func TestAMirrorForgetsWhatTheBoardHasLost(t *testing.T) {
+	for name, lose := range map[string]func(ctx context.Context, r *rig) error{
+		"remove": func(ctx context.Context, r *rig) error {
+			_, err := r.Remove(ctx, "Last", "ann")
+			if err == nil {
+				_, err = r.Remove(ctx, "Best", "ann")
+			}
+			return err
+		},
+		"drop": func(ctx context.Context, r *rig) error {
+			if err := r.Drop(ctx, "Last"); err != nil {
+				return err
+			}
+			return r.Drop(ctx, "Best")
+		},
+		"memory loss": func(_ context.Context, r *rig) error {
+			r.store.engine.Forget(memstore.Boards)
+			r.Mirror("players", profileOf("bob", map[string]any{"kills": 1}, 1, 1)) // finds out
+			r.flush()
+			return nil
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := start(t, &board.Options{Boards: boards{
+				"Last": {Rule: store.Last, From: board.FromProfile("players", kills)},
+				"Best": {From: board.FromProfile("players", kills)},
+			}})
+			r.Mirror("players", profileOf("ann", map[string]any{"kills": 9}, 1, 1))
+			r.flush()
+			if err := lose(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+			r.Mirror("players", profileOf("ann", map[string]any{"kills": 9}, 1, 2)) // as it was
+			r.flush()
+			for _, b := range []string{"Last", "Best"} {
+				e, err := r.Scores(t.Context(), b, "ann")
+				if err != nil || e["ann"].Score != 9 {
+					t.Errorf("%s: %s: %v, %v", name, b, e, err)
+				}
+			}
+		})
+	}
+}
