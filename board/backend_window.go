@@ -28,7 +28,7 @@ func (s *Service) keyWindow(ctx context.Context, urgent bool) (t tally) {
 		}
 	}
 	s.meetBans(ctx, in)
-	for open := in; budget > 0 && len(open) > 0 && ctx.Err() == nil; {
+	for open := in; budget > 0 && len(open) > 0 && s.mayWrite(ctx); {
 		open, budget = s.round(ctx, open, budget, &t)
 	}
 	for _, k := range in {
@@ -79,7 +79,7 @@ func (s *Service) meetBans(ctx context.Context, in []*keyTurn) {
 // round writes one key of each board, and answers the boards that may have more.
 func (s *Service) round(ctx context.Context, open []*keyTurn, budget int, t *tally) (more []*keyTurn, left int) {
 	for _, k := range open {
-		if budget == 0 || ctx.Err() != nil {
+		if budget == 0 || !s.mayWrite(ctx) {
 			return more, budget
 		}
 		f := k.begin()

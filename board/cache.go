@@ -154,6 +154,9 @@ func (s *Service) sharedTop(ctx context.Context, b *board) (*cachedPage, error) 
 	}
 	select {
 	case <-r.done:
+		if r.err != nil && s.reads.over() {
+			return s.lastTop(b)
+		}
 		return r.page, r.err
 	case <-ctx.Done():
 		return nil, readError("top", b.name, "", context.Cause(ctx))

@@ -38,6 +38,7 @@ type drain struct {
 	over    chan struct{}      // closed when nothing runs any more, or at the deadline; the report stands
 	hurried atomic.Bool        // the node closes
 	failed  atomic.Int64       // values that failed to be written
+	until   atomic.Int64       // the deadline, in uptime; 0: none yet
 	cancel  context.CancelFunc // ends the writes
 	mu      struct {
 		sync.Mutex
@@ -112,6 +113,7 @@ func (s *Service) beginDrain() {
 	if s.opts.CloseTimeout < 0 {
 		s.drain.cancel() // before the writing goroutine can begin a window
 	}
+	s.drain.until.Store(int64(s.uptime() + max(0, s.opts.CloseTimeout)))
 	close(s.drain.begun)
 	s.endModeration()
 	for _, b := range boards {
@@ -138,14 +140,14 @@ func (s *Service) finish(ctx context.Context) {
 
 // writeAll runs windows until nothing waits.
 func (s *Service) writeAll(ctx context.Context) error {
-	for ctx.Err() == nil {
+	for s.mayWrite(ctx) {
 		if all, _ := s.unwritten(); all == 0 {
 			return nil
 		}
 		t := s.window(ctx, true)
 		s.drain.failed.Add(int64(t.failed))
 		switch {
-		case t.tried == 0 && ctx.Err() == nil && !s.removing() && !t.short:
+		case t.tried == 0 && s.mayWrite(ctx) && !s.removing() && !t.short:
 			return ErrNoProgress
 		case t.failed > 0 && t.failed == t.tried && errors.Is(errors.Join(t.errs...), store.ErrClosed):
 			return fmt.Errorf("%w: %w", ErrNoProgress, store.ErrClosed)
@@ -154,6 +156,16 @@ func (s *Service) writeAll(ctx context.Context) error {
 		}
 	}
 	return ErrDeadline
+}
+
+// mayWrite tells whether a new write may begin. Whether the timer of the deadline, or one that
+// goes off at the same time, is served first is chance: the deadline counts, not its timer.
+func (s *Service) mayWrite(ctx context.Context) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	until := s.drain.until.Load()
+	return until == 0 || int64(s.uptime()) < until
 }
 
 // cut ends the drain now: the report is made from what is known, and no new write starts.

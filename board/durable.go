@@ -82,8 +82,7 @@ func (s *Service) SubmitDurable(ctx context.Context, board string, entries ...st
 	case <-p.done:
 		return p.result(nil)
 	case <-ctx.Done():
-		p.leave()
-		return p.result(context.Cause(ctx))
+		return p.leave(context.Cause(ctx))
 	case <-s.drain.over:
 		return p.result(ErrClosed)
 	}

@@ -192,7 +192,7 @@ func (t *Tickets) Join(stays bool) int {
 	if stays {
 		t.callers = append(t.callers, p)
 	} else {
-		p.leave()
+		_ = p.leave(nil)
 	}
 	return len(*t.t)
 }

@@ -157,7 +157,7 @@ func (s *Service) window(ctx context.Context, urgent bool) (t tally) {
 	boards, waiting := s.turns(urgent)
 	quotas, last := deal(waiting, s.allowance(&t))
 	for i, b := range boards {
-		if quotas[i] == 0 || ctx.Err() != nil {
+		if quotas[i] == 0 || !s.mayWrite(ctx) {
 			continue
 		}
 		n := s.afford(b, quotas[i])
@@ -168,7 +168,7 @@ func (s *Service) window(ctx context.Context, urgent bool) (t tally) {
 		s.write(ctx, b, n, &t)
 		s.last = b.name
 	}
-	if last >= 0 && ctx.Err() == nil {
+	if last >= 0 && s.mayWrite(ctx) {
 		s.last = boards[last].name
 	}
 	return t
@@ -199,7 +199,7 @@ func (s *Service) write(ctx context.Context, b *board, n int, t *tally) {
 func (s *Service) fly(ctx context.Context, b *board, f *flight, t *tally) (failure error) {
 	defer b.land(f)
 	splits := mostSplits
-	for ctx.Err() == nil {
+	for s.mayWrite(ctx) {
 		c, ok := b.next(f, s.nextBatch)
 		if !ok {
 			break

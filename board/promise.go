@@ -55,18 +55,24 @@ func (p *promise) settle(i int, err error) {
 	}
 }
 
-// leave ends the waiting of the caller: no window hurries for it any more.
-func (p *promise) leave() {
+// leave ends the waiting of the caller, with what is known now: no window hurries for it any
+// more. Afterwards its tickets may be dropped, and what they say is no answer.
+func (p *promise) leave(cause error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.gone.Store(true)
 	p.board.promised.Add(-int64(p.mu.open))
+	return p.resultLocked(cause)
 }
 
 // result is what is known now; entries that are still open are so for the cause.
 func (p *promise) result(cause error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	return p.resultLocked(cause)
+}
+
+func (p *promise) resultLocked(cause error) error {
 	errs := slices.DeleteFunc(slices.Clone(p.mu.errs), func(err error) bool { return err == nil })
 	var open []string
 	for i, settled := range p.mu.settled {

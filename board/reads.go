@@ -92,6 +92,13 @@ func (r *reads) close() {
 	}
 }
 
+// over tells that close has been called: a read that failed may have failed for that.
+func (r *reads) over() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mu.ended
+}
+
 func (r *reads) wait() { r.running.Wait() }
 
 // join is the read with the key, when one is in flight.
@@ -141,6 +148,9 @@ func share[V any](ctx context.Context, s *Service, key readKey, read func(contex
 	case <-ctx.Done():
 		return v, context.Cause(ctx)
 	case <-s.drain.begun:
+		return v, closedError(key.board)
+	}
+	if f.err != nil && s.reads.over() {
 		return v, closedError(key.board)
 	}
 	if f.err != nil {
