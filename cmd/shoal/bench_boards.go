@@ -95,7 +95,7 @@ func (b *boardBench) open(ctx context.Context) (*session, error) {
 		s.node, err = node.Start(ctx, st, &node.Options{Name: "bench", Logger: slog.New(slog.DiscardHandler)})
 	}
 	if err == nil {
-		s.svc, err = benchService(s.node)
+		s.svc, err = benchService(s.node) //nolint:contextcheck // the service lives until its node is closed
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.close(ctx))
