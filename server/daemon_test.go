@@ -95,7 +95,8 @@ func startDaemon(tb testing.TB, set setup) *daemon {
 	}
 	d.addr = l.Addr().String()
 	d.client = &http.Client{Transport: &http.Transport{}}
-	go func() { d.served <- d.server.Serve(context.WithoutCancel(tb.Context()), l) }()
+	ctx := context.WithoutCancel(tb.Context())
+	go func() { d.served <- d.server.Serve(ctx, l) }()
 	tb.Cleanup(func() { d.stop(st) })
 	return d
 }

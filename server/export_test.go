@@ -83,6 +83,8 @@ func (s *Server) Shown(subject any) []float64 {
 		return read(s.boardSeries().rows, n)
 	case board.Stats:
 		return read(s.boardsSeries().rows, n)
+	case board.ModerationStats:
+		return read(s.moderationSeries().rows, n)
 	case node.GateCount:
 		return read(s.budgetSeries().rows, n)
 	case season.Status:

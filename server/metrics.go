@@ -40,6 +40,7 @@ func newMetrics(s *Server) *metrics {
 	addSeries(m, s.setSeries())
 	addSeries(m, s.boardSeries())
 	addSeries(m, s.boardsSeries())
+	addSeries(m, s.moderationSeries())
 	addSeries(m, s.seasonSeries())
 
 	registry := prometheus.NewRegistry()

@@ -64,3 +64,17 @@ func strays(n board.Stats) uint64 {
 	}
 	return left
 }
+
+// moderationSeries is what this node knows and has done of bans and hides.
+func (s *Server) moderationSeries() *series[board.ModerationStats] {
+	rows := []row[board.ModerationStats]{
+		gauge("shoal_board_bans", "Banned keys that this node knows of now.", func(n board.ModerationStats) float64 { return float64(n.Bans) }),
+		gauge("shoal_board_moderation_marks", "Bans and hides of the fleet that are younger than ten minutes, or that not all boards follow yet.", func(n board.ModerationStats) float64 { return float64(n.Marks) }),
+		counter("shoal_board_banned_submits_total", "Submits for banned keys, which were refused.", func(n board.ModerationStats) uint64 { return n.Refused }),
+		counter("shoal_board_banned_values_total", "Values that waited to be written when their key was banned, and were taken out.", func(n board.ModerationStats) uint64 { return n.Purged }),
+		counter("shoal_board_audit_entries_total", "Entries that this node has written to the audit log of boards.", func(n board.ModerationStats) uint64 { return n.Audited }),
+		counter("shoal_board_moderation_looks_total", "How often this node has looked for bans and hides of others.", func(n board.ModerationStats) uint64 { return n.Looks }),
+		counter("shoal_board_moderation_look_failures_total", "How many of these looks failed. While they do, a new ban reaches this node's queue late; the stored boards hide the key all the same.", func(n board.ModerationStats) uint64 { return n.Failed }),
+	}
+	return newSeries(rows, func(show func(board.ModerationStats, ...string)) { show(s.boards.Moderation()) })
+}

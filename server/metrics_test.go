@@ -132,6 +132,7 @@ func TestMetricsShowEveryNumber(t *testing.T) {
 		{profile.Stats{}, nil},
 		{board.Counts{}, nil},
 		{board.Stats{}, nil},
+		{board.ModerationStats{}, nil},
 		{node.GateCount{}, nil},
 		{season.Status{}, []string{
 			"Set",                      // the label
