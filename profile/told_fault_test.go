@@ -1,6 +1,9 @@
 package profile_test
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,5 +38,34 @@ func TestWhatAnOperatorFreesIsToldAfterALostAnswer(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.want(t, "released", "u0 5 1.2")
+	})
+}
+
+// A load that has recovered a journal tells what it found, even if its caller has gone.
+func TestAGivenUpLoadTellsWhatItRecovered(t *testing.T) {
+	bothStores(t, func(t *testing.T, f *fleet) {
+		a := crowd(t, f, 1)
+		b := f.start("b", journaling())
+		l := listen(b)
+		time.Sleep(5 * time.Second)
+		a.kill()
+		ctx, cancel := context.WithCancel(t.Context())
+		b.faults.SetRule(func(c faultstore.Call) faultstore.Fault {
+			if c.Op == "commit" && slices.Contains(c.Keys, profileKey("u0")) {
+				cancel()
+			}
+			return faultstore.Fault{}
+		})
+		if s, err := b.Load(ctx, "u0", nil); err == nil {
+			t.Fatalf("loaded %v", s.Key())
+		} else if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		time.Sleep(90 * time.Second)
+		reapedAll(t, f, 1)
+		got := l.take()
+		if len(got) == 0 || got[0][:4] != "u0 5" {
+			t.Errorf("told %q", got)
+		}
 	})
 }
