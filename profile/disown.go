@@ -8,6 +8,7 @@ import (
 
 	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/node"
+	"github.com/shoalworks/shoal/store"
 )
 
 // orphan is a disowned token being got rid of (rule H7).
@@ -168,6 +169,11 @@ func (s *Set) setFree(ctx context.Context, c node.Class, z *seizure, r reading, 
 	err = s.put(z.key, free, r.version, v, rows...)
 	if unstorable(err) && len(rows) > 0 { // what goes beside it is no reason not to
 		err = s.put(z.key, free, r.version, v)
+	}
+	if store.OutcomeOf(err) == store.Unknown {
+		if seen, unread := s.readAs(ctx, c, z.key); unread == nil && seen.version == v {
+			err = nil
+		}
 	}
 	if err == nil {
 		s.tellRecord(z.key, free)

@@ -91,6 +91,9 @@ func (s *Set) load(caller context.Context, key string, o LoadOptions) (*Session,
 	}
 	if err != nil {
 		err = l.reason(caller, err)
+		if l.has(l.last) {
+			s.tellRecord(l.key, l.last.record) // it may have been recovered
+		}
 		l.giveUp()
 		return nil, err
 	}

@@ -28,14 +28,14 @@ type storedHook struct {
 
 // OnStored has fn called with every state of a profile that this node knows the durable store
 // to hold: what a load has found, before OnLoad; what a save has stored, autosaves, trades and
-// the last save of a session included, before Save or Release return; a save whose answer was
-// lost as soon as a read shows that it was done; edits of profiles that nobody holds, imports,
-// and what is recovered from the journals of dead nodes. Never what only memory or a journal
-// holds. The same state may come again.
+// the last save of a session included, before the Save or Release that waited for it returns;
+// a save whose answer was lost as soon as a read shows that it was done; edits of profiles that
+// nobody holds, imports, and what is recovered from the journals of dead nodes. Never what only
+// memory or a journal holds. The same state may come again.
 //
 // Calls for one session come one after the other, without a lock held, from the goroutine that
-// saves: fn must be quick and must not call the session's Save, Sync or Release. A panic is
-// caught, counted and logged.
+// loads, saves or trades: fn must be quick, and must not wait for a call of the session, or for
+// a load of its key. A panic is caught, counted and logged.
 func (s *Set) OnStored(fn func(Stored)) {
 	s.hooks.mu.Lock()
 	defer s.hooks.mu.Unlock()
