@@ -46,9 +46,11 @@
 // [store.Best] only.
 //
 // Where the node has a request budget (node.Limits), a window takes what the budget has now and
-// no more, boards in turn, and a batch of sums that may have been applied waits for as much as
-// it needs. To wait for budget is no failed attempt. Reads wait for budget as well, but nobody
-// who could be served an older page of Top.
+// no more, boards in turn. When it has nothing because others wait for it, the window stands in
+// line for as many entries as there are others, so that reads and writes share the budget. A
+// batch of sums that may have been applied waits for as much as it needs. To wait for budget is
+// no failed attempt. Reads wait for budget as well, but nobody who could be served an older
+// page of Top.
 //
 // Two equal scores that reach the queue within one window are ordered by their arrival at
 // the store, which need not be the order of their submits.

@@ -155,12 +155,15 @@ func (s *Service) window(ctx context.Context, urgent bool) (t tally) {
 		return s.keyWindow(ctx, urgent)
 	}
 	boards, waiting := s.turns(urgent)
-	quotas, last := deal(waiting, s.allowance(&t))
+	budget, paid := s.allowance(ctx, waiting, &t)
+	defer paid.Refund()
+	ctx = paid.With(ctx)
+	quotas, last := deal(waiting, budget)
 	for i, b := range boards {
 		if quotas[i] == 0 || !s.mayWrite(ctx) {
 			continue
 		}
-		n := s.afford(b, quotas[i])
+		n := s.afford(b, quotas[i], paid)
 		if n == 0 {
 			t.short = true
 			return t // s.last is the board before, so that the next window begins with this one
@@ -340,7 +343,12 @@ func (s *Service) create(ctx context.Context, b *board) error {
 }
 
 func (s *Service) merge(ctx context.Context, b *board, c batch) answer {
-	ctx, cancel := s.boundedMerge(s.inside(ctx), c)
+	paid, err := s.payWhole(ctx, c)
+	if err != nil {
+		return answer{err: err}
+	}
+	defer paid.Refund()
+	ctx, cancel := s.bounded(s.inside(paid.With(ctx)))
 	defer cancel()
 	call := store.Batch{Rule: b.cfg.Rule, Entries: c.submissions()}
 	if b.cfg.Rule == store.Sum {

@@ -54,6 +54,14 @@ func waterLevel(waiting []int, budget int) (level, left int) {
 	return low, budget - turns(low)
 }
 
+// total is how many entries wait on all boards.
+func total(waiting []int) (sum int) {
+	for _, n := range waiting {
+		sum += n
+	}
+	return sum
+}
+
 // rotation is where the next window begins: after the board that was written last, in the
 // order of names.
 func rotation(names []string, last string) int {

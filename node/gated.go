@@ -95,10 +95,6 @@ func (g gatedBoards) ordered(ctx context.Context) error {
 	return g.gate.pass(ctx, g.class, demand{KindOrderedRead: 1})
 }
 
-func (g gatedBoards) changing(ctx context.Context, n int) error {
-	return g.gate.pass(ctx, g.class, demand{KindOrderedRead: n, KindOrderedWrite: n})
-}
-
 func (g gatedBoards) Create(ctx context.Context, board string, spec store.BoardSpec) (store.BoardInfo, error) {
 	if err := g.changing(ctx, 1); err != nil {
 		return store.BoardInfo{}, err
