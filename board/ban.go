@@ -86,7 +86,7 @@ func (s *Service) changeBans(ctx context.Context, keys []string, decide func(key
 	// What is left is carried out, and the marks are removed one day.
 	defer s.look() //nolint:contextcheck // it outlives the call
 	marks, err := s.change(ctx, markBan, keys, decide)
-	s.tell(ctx, "", true) // it may have been stored, whatever the answer
+	s.tell(ctx, message{Bans: true}) // it may have been stored, whatever the answer
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (s *Service) changeBans(ctx context.Context, keys []string, decide func(key
 		err = nil // it shows what it has
 	}
 	s.dropPages("")
-	s.tell(ctx, "", true)
+	s.tell(ctx, message{Bans: true})
 	if err != nil {
 		return fmt.Errorf("it is stored, the boards will follow: %w", err)
 	}

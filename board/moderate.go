@@ -55,7 +55,7 @@ func (s *Service) moderate(ctx context.Context, by Moderator, action Action, boa
 	}
 	f, err := s.follow(ctx, keys, theBoard(board))
 	s.dropPages(board)
-	s.tell(ctx, board, false)
+	s.tell(ctx, message{Board: board})
 	if err == nil && f.sealed > 0 {
 		err = store.ErrSealed
 	}
@@ -128,7 +128,7 @@ func (s *Service) RemoveBy(ctx context.Context, by Moderator, board string, keys
 		return 0, directError("remove", board, err)
 	}
 	n, err := s.Remove(ctx, board, keys...)
-	s.tell(ctx, board, false)
+	s.tell(ctx, message{Board: board, Lost: true})
 	return n, err
 }
 
@@ -138,7 +138,7 @@ func (s *Service) SealBy(ctx context.Context, by Moderator, board string) (store
 		return store.BoardInfo{}, err
 	}
 	info, err := s.Seal(ctx, board)
-	s.tell(ctx, board, false)
+	s.tell(ctx, message{Board: board})
 	return info, err
 }
 
@@ -148,7 +148,7 @@ func (s *Service) DropBy(ctx context.Context, by Moderator, board string) error 
 		return err
 	}
 	err := s.Drop(ctx, board)
-	s.tell(ctx, board, false)
+	s.tell(ctx, message{Board: board, Lost: true})
 	return err
 }
 

@@ -42,7 +42,7 @@ func (s *Service) eraseModeration(ctx context.Context, key string, mine func(boa
 		return err
 	}
 	s.dropPages("")
-	s.tell(ctx, "", false)
+	s.tell(ctx, message{})
 	return s.eraseAudit(ctx, key, mine)
 }
 

@@ -53,6 +53,7 @@ type message struct {
 	From  string `json:"from"`
 	Board string `json:"board,omitempty"`
 	Bans  bool   `json:"bans,omitempty"`
+	Lost  bool   `json:"lost,omitempty"` // the board has lost entries, or was dropped
 }
 
 // moderated tells whether the service has records to moderate by.
@@ -177,13 +178,19 @@ func (s *Service) subscribeModeration(ctx context.Context) error {
 	return nil
 }
 
-// hear takes a message: pages are dropped at once, bans are looked at.
+// hear takes a message: pages are dropped at once, bans are looked at, and a board that has lost
+// entries is taken for a new one.
 func (s *Service) hear(payload []byte) {
 	var msg message
 	if json.Unmarshal(payload, &msg) != nil || msg.From == s.host.source {
 		return
 	}
 	s.dropPages(msg.Board)
+	if b := s.boards.Load().byName[msg.Board]; b != nil && msg.Lost {
+		b.sealed.Store(false) // it may have been dropped; else the next write finds out
+		b.check(false)
+		b.anew()
+	}
 	if msg.Bans {
 		s.look()
 	}
@@ -206,13 +213,14 @@ func (s *Service) dropPages(board string) {
 }
 
 // tell publishes, best effort.
-func (s *Service) tell(ctx context.Context, board string, bans bool) {
+func (s *Service) tell(ctx context.Context, msg message) {
 	if s.host.bus == nil {
 		return
 	}
+	msg.From = s.host.source
 	ctx, cancel := clock.WithTimeout(ctx, s.host.clock, publishTimeout)
 	defer cancel()
-	if err := s.host.bus.Publish(ctx, moderationTopic, form(message{From: s.host.source, Board: board, Bans: bans})); err != nil {
+	if err := s.host.bus.Publish(ctx, moderationTopic, form(msg)); err != nil {
 		s.host.logger.DebugContext(ctx, "others will see by themselves what was moderated", "err", err)
 	}
 }
