@@ -16,7 +16,7 @@ type Name struct {
 
 // Resolver looks names up, in bulk. A key that is absent from an answer without error has no
 // account; what comes with an error is taken for known, and the other keys are asked for
-// again later.
+// again later. It must not ask the service for names: one call is made at a time.
 type Resolver func(ctx context.Context, keys []string) (map[string]Name, error)
 
 // NameOptions say where names come from. Zero is the default.

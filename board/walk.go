@@ -21,10 +21,11 @@ var ErrCursor = errors.New("board: not a cursor of the board")
 //
 // A cursor is opaque text of up to 176 bytes that may stand in a URL. It may be used again,
 // on every node, and then answers the same page: after a failed or lost answer repeat the
-// call. The board remembers what a walk needs for store.WalkFor after the last page, and as
-// long as no more than store.MaxWalkLog entries have changed; afterwards, or when the board
-// was dropped, the answer is store.ErrCursor: begin again. A cursor that is damaged or of
-// another board is refused with [ErrCursor].
+// call. The board remembers what a walk needs for store.WalkFor after the last page, as long as
+// no more than store.MaxWalkLog entries have changed and walks of fewer than store.MaxWalks
+// later states have begun; afterwards, or when the board was dropped, the answer is
+// store.ErrCursor: begin again. A cursor that is damaged or of another board is refused with
+// [ErrCursor].
 //
 // The board need not be defined. One that is missing answers store.ErrNoBoard, unless it is
 // defined: then it is empty. Entries are the caller's own.
