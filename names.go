@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/shoalworks/shoal/board"
@@ -161,5 +162,5 @@ func textAt(data doc.Value, at doc.Path) string {
 	for cut > 0 && !utf8.RuneStart(text[cut]) {
 		cut--
 	}
-	return text[:cut]
+	return strings.Clone(text[:cut]) // the whole may be large, and names are kept
 }

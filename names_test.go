@@ -3,6 +3,7 @@ package shoal_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -167,6 +168,33 @@ func TestAnErasedNameIsNotTakenInAgain(t *testing.T) {
 		synctest.Wait()
 		if names, err := c.Boards().Names(t.Context(), "ann"); err != nil || len(names) != 0 {
 			t.Errorf("an erased player is called %v, %v", names, err)
+		}
+	})
+}
+// A name that is cut does not keep the whole text in memory.
+func TestLongNamesAreNotKept(t *testing.T) {
+	inWaters(t, func(t *testing.T, w *waters) {
+		c := w.launch("a", func(o *shoal.Options) { o.Names = &shoal.Names{Display: "/name"} })
+		keys := make([]string, 40)
+		for i := range keys {
+			keys[i] = fmt.Sprint("u", i)
+			s := c.load(keys[i])
+			_, err := s.Transact(profile.Source{}, doc.Set("/name", doc.Must(strings.Repeat("n", 1<<19))))
+			must(t, err)
+			must(t, s.Release(t.Context()))
+		}
+		heap := func() uint64 {
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			return m.HeapAlloc
+		}
+		before := heap()
+		if names, err := c.Boards().Names(t.Context(), keys...); err != nil || len(names) != len(keys) || len(names["u7"].Display) != 128 {
+			t.Fatalf("%d names, %v", len(names), err)
+		}
+		if grown := int64(heap()) - int64(before); grown > 4<<20 {
+			t.Errorf("%d bytes for %d names", grown, len(keys))
 		}
 	})
 }
