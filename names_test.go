@@ -171,6 +171,7 @@ func TestAnErasedNameIsNotTakenInAgain(t *testing.T) {
 		}
 	})
 }
+
 // A name that is cut does not keep the whole text in memory.
 func TestLongNamesAreNotKept(t *testing.T) {
 	inWaters(t, func(t *testing.T, w *waters) {

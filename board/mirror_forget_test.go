@@ -1,7 +1,6 @@
 package board_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 
@@ -13,21 +12,21 @@ import (
 // What a board has lost, a mirrored one is told again with the next save, also when the save
 // brings nothing that would have been new before.
 func TestAMirrorForgetsWhatTheBoardHasLost(t *testing.T) {
-	for name, lose := range map[string]func(ctx context.Context, r *rig) error{
-		"remove": func(ctx context.Context, r *rig) error {
-			_, err := r.Remove(ctx, "Last", "ann")
+	for name, lose := range map[string]func(r *rig) error{
+		"remove": func(r *rig) error {
+			_, err := r.Remove(r.t.Context(), "Last", "ann")
 			if err == nil {
-				_, err = r.Remove(ctx, "Best", "ann")
+				_, err = r.Remove(r.t.Context(), "Best", "ann")
 			}
 			return err
 		},
-		"drop": func(ctx context.Context, r *rig) error {
-			if err := r.Drop(ctx, "Last"); err != nil {
+		"drop": func(r *rig) error {
+			if err := r.Drop(r.t.Context(), "Last"); err != nil {
 				return err
 			}
-			return r.Drop(ctx, "Best")
+			return r.Drop(r.t.Context(), "Best")
 		},
-		"memory loss": func(_ context.Context, r *rig) error {
+		"memory loss": func(r *rig) error {
 			r.store.engine.Forget(memstore.Boards)
 			r.Mirror("players", profileOf("bob", map[string]any{"kills": 1}, 1, 1)) // finds out
 			r.flush()
@@ -41,7 +40,7 @@ func TestAMirrorForgetsWhatTheBoardHasLost(t *testing.T) {
 			}})
 			r.Mirror("players", profileOf("ann", map[string]any{"kills": 9}, 1, 1))
 			r.flush()
-			if err := lose(t.Context(), r); err != nil {
+			if err := lose(r); err != nil {
 				t.Fatal(err)
 			}
 			r.Mirror("players", profileOf("ann", map[string]any{"kills": 9}, 1, 2)) // as it was
