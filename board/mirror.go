@@ -70,6 +70,7 @@ type mirrorIndex struct {
 type mirror struct {
 	lens   *lens       // nil: the board mirrors nothing
 	warned atomic.Bool // a value that is no score has been logged
+	full   atomic.Bool // the queue was full the last time, which has been logged
 	mu     struct {
 		sync.Mutex
 		told map[string]glimpse // by key
@@ -177,11 +178,14 @@ func (s *Service) reflect(b *board, p Profile) {
 	switch {
 	case err == nil:
 		b.mirror.tell(e.Key, next)
+		if b.mirror.full.Load() {
+			b.mirror.full.Store(false)
+		}
 	case misfit(err):
 		s.warnMirror(b, p, err)
 	case errors.Is(err, ErrClosed), errors.Is(err, ErrBanned), errors.Is(err, store.ErrSealed): // tells nobody anything new
-	default: // the queue is full: the next save tells it again
-		s.host.logger.Warn("a mirrored score was not queued", "board", b.name, "key", e.Key, "err", err)
+	case !b.mirror.full.Swap(true): // the queue is full: the next save tells it again
+		s.host.logger.Warn("mirrored scores are not queued", "board", b.name, "key", e.Key, "err", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package board_test
 
 import (
+	"fmt"
 	"testing"
 	"testing/synctest"
 
@@ -53,4 +54,21 @@ func TestAMirrorForgetsWhatTheBoardHasLost(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A full queue is logged once, however many profiles meet it, and again the next time.
+func TestAMirrorsFullQueueIsLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := start(t, &board.Options{MaxQueued: 1, Boards: boards{"Last": {Rule: store.Last, From: board.FromProfile("players", kills)}}})
+		for round := range 2 {
+			for i := range 5 {
+				r.Mirror("players", profileOf(fmt.Sprintf("u%d", i), map[string]any{"kills": 9 + round}, uint64(1+round), 1))
+			}
+			if n := r.log.count("not queued"); n != 1+round {
+				t.Errorf("round %d: %d lines", round, n)
+			}
+			want(t, "refused", r.Stats().Boards["Last"].Refused, uint64(4*(1+round)))
+			r.flush()
+		}
+	})
 }
