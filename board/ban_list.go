@@ -20,6 +20,9 @@ const MaxBans = 100_000
 // many.
 const mostBans = MaxBans + MaxBans/10
 
+// errBansUnread is that the list of bans could not be read.
+var errBansUnread = errors.New("bans")
+
 // banList is the list of banned keys as a service knows it. It follows the records: once as a
 // whole, and then by the marks, which stay longer than the list may be old.
 type banList struct {
@@ -67,7 +70,7 @@ func (s *Service) refreshBans(ctx context.Context) error {
 	case l.turn <- struct{}{}:
 		defer func() { <-l.turn }()
 	case <-ctx.Done():
-		return fmt.Errorf("bans: %w: %w", store.ErrUnavailable, context.Cause(ctx))
+		return fmt.Errorf("%w: %w: %w", errBansUnread, store.ErrUnavailable, context.Cause(ctx))
 	}
 	l.mu.Lock()
 	if l.mu.through > seen {
@@ -85,7 +88,7 @@ func (s *Service) refreshBans(ctx context.Context) error {
 		return nil // a store that cannot list has no bans
 	}
 	if err != nil {
-		return fmt.Errorf("bans: %w", err)
+		return fmt.Errorf("%w: %w", errBansUnread, err)
 	}
 	s.installBans(next, number, now, whole, late)
 	return nil
@@ -127,19 +130,18 @@ func (s *Service) readBans(ctx context.Context, whole bool, before map[string]st
 
 func (s *Service) readAllBans(ctx context.Context) (map[string]struct{}, error) {
 	next := make(map[string]struct{})
-	r := store.Prefix(banFolder)
-	r.Limit = mostBans + 1
-	for rec, err := range s.host.records.Scan(ctx, r) {
+	for rec, err := range s.host.records.Scan(ctx, store.Prefix(banFolder)) {
 		if err != nil {
 			return nil, err
+		}
+		if in, err := readIntent(rec, store.Record{}); err == nil && !in.banned() {
+			continue // lifted lately
 		}
 		if len(next) == mostBans {
 			s.host.logger.ErrorContext(ctx, "more bans than are kept: the last ones hold only on boards that were there before them", "kept", mostBans)
 			break
 		}
-		if in, err := readIntent(rec, store.Record{}); err != nil || in.banned() {
-			next[rec.Key[len(banFolder):]] = struct{}{}
-		}
+		next[rec.Key[len(banFolder):]] = struct{}{}
 	}
 	return next, nil
 }
@@ -162,10 +164,24 @@ func (s *Service) installBans(next map[string]struct{}, number uint64, now time.
 	if whole {
 		l.mu.whole = now
 	}
-	l.mu.fresh = append(l.mu.fresh, fresh...)
+	l.mu.fresh = joined(l.mu.fresh, fresh, next)
 	if late {
-		l.mu.late = append(l.mu.late, fresh...)
+		l.mu.late = joined(l.mu.late, fresh, next)
 	}
+}
+
+// joined are the keys of both that are banned, each once: who writes nothing for long does not
+// pile up what others ban and unban.
+func joined(waiting, fresh []string, banned map[string]struct{}) []string {
+	if len(fresh) == 0 {
+		return waiting
+	}
+	all := slices.Concat(waiting, fresh)
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(key string) bool {
+		_, ok := banned[key]
+		return !ok
+	})
 }
 
 // takeFresh are the keys that were newly banned since the last call.
