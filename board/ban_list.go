@@ -231,9 +231,8 @@ func (s *Service) hideLate(ctx context.Context) error {
 type guard struct {
 	mu struct {
 		sync.Mutex
-		life   uint64              // grows when the board may have been made anew
-		fresh  bool                // the list was read after the board was seen to exist
-		hidden map[string]struct{} // banned keys that were hidden here, whose scores come past the queue
+		life  uint64 // grows when the board may have been made anew
+		fresh bool   // the list was read after the board was seen to exist
 	}
 }
 
@@ -242,7 +241,7 @@ func (g *guard) reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.mu.life++
-	g.mu.fresh, g.mu.hidden = false, nil
+	g.mu.fresh = false
 }
 
 func (g *guard) state() (life uint64, fresh bool) {
@@ -251,19 +250,13 @@ func (g *guard) state() (life uint64, fresh bool) {
 	return g.mu.life, g.mu.fresh
 }
 
-// note has the guard remember that the list was read, and whom it led to hide, unless the
-// board may have been made anew meanwhile.
-func (g *guard) note(life uint64, hits []string) {
+// note has the guard remember that the list was read, unless the board may have been made anew
+// meanwhile.
+func (g *guard) note(life uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.mu.life != life {
-		return
-	}
-	if g.mu.fresh = true; g.mu.hidden == nil || len(g.mu.hidden)+len(hits) > store.MaxHidden {
-		g.mu.hidden = make(map[string]struct{}, len(hits))
-	}
-	for _, key := range hits {
-		g.mu.hidden[key] = struct{}{}
+	if g.mu.life == life {
+		g.mu.fresh = true
 	}
 }
 
@@ -284,7 +277,7 @@ func (s *Service) watch(ctx context.Context, board string, g *guard, batch []sto
 			return err
 		}
 	}
-	hits := g.banned(&s.moderation.list, batch)
+	hits := s.moderation.list.among(batch)
 	if len(hits) > 0 {
 		_, err := s.hideOn(ctx, board, true, hits)
 		switch {
@@ -294,16 +287,14 @@ func (s *Service) watch(ctx context.Context, board string, g *guard, batch []sto
 			return fmt.Errorf("hide the banned: %w", err)
 		}
 	}
-	g.note(life, hits)
+	g.note(life)
 	return nil
 }
 
-// banned are those keys of the batch that are banned and were not hidden before.
-func (g *guard) banned(l *banList, batch []store.Submission) (keys []string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+// among are those keys of the batch that are banned.
+func (l *banList) among(batch []store.Submission) (keys []string) {
 	for _, e := range batch {
-		if _, done := g.mu.hidden[e.Key]; !done && l.has(e.Key) {
+		if l.has(e.Key) {
 			keys = append(keys, e.Key)
 		}
 	}
