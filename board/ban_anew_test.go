@@ -1,6 +1,8 @@
 package board_test
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,5 +40,34 @@ func TestBannedStayHiddenOnABoardMadeAnew(t *testing.T) {
 		b.flush()
 		merge(7)
 		want(t, "shown", f.shown("Kills"), []string{"bob"})
+	})
+}
+
+// A board that holds no more hidden keys takes the scores of a batch all the same: a banned key
+// holds up nobody else.
+func TestAFullBoardTakesBatchesWithTheBanned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		a := f.join(&board.Options{Boards: boards{"Kills": {}}})
+		a.submit("Kills", "bob", 1)
+		a.flush()
+		for i := range store.MaxHidden / store.MaxPage {
+			keys := make([]string, store.MaxPage)
+			for j := range keys {
+				keys[j] = fmt.Sprintf("x%d-%d", i, j)
+			}
+			if _, err := f.plain.Boards.Hide(t.Context(), "Kills", true, keys...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := a.Ban(t.Context(), mod, "ann"); !errors.Is(err, store.ErrTooLarge) {
+			t.Fatalf("Ban: %v", err)
+		}
+		batch := store.Batch{Rule: store.Best, Entries: []store.Submission{{Key: "ann", Score: 3}, {Key: "bob", Score: 5}}}
+		if _, err := a.Merge(t.Context(), "Kills", batch); err != nil {
+			t.Fatalf("Merge: %v", err)
+		}
+		want(t, "bob", f.score("Kills", "bob"), 5)
+		f.rest()
 	})
 }

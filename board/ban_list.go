@@ -283,6 +283,8 @@ func (s *Service) watch(ctx context.Context, board string, g *guard, batch []sto
 		switch {
 		case errors.Is(err, store.ErrUnsupported): // a Backend: the value waits until it is taken out
 			return fmt.Errorf("%s: %w", hits[0], ErrBanned)
+		case errors.Is(err, store.ErrTooLarge): // it would be so for ever, for all the others too
+			s.host.logger.WarnContext(ctx, "a board holds no more hidden keys, and shows who is banned", "board", board, "key", hits[0], "keys", len(hits))
 		case err != nil && !beyond(err):
 			return fmt.Errorf("hide the banned: %w", err)
 		}
