@@ -27,9 +27,10 @@
 //
 // # Guarantees
 //
-// A score whose Submit answered nil is written, or reported: to the listeners of
-// [Service.OnRefused] (the board is sealed, a sum left the range, MaxWriteAttempts windows
-// failed), or as Remaining in the [Report] of [Service.Close]. The queue is memory: a crash
+// A score whose Submit answered nil is written, or taken out by [Service.Remove] or
+// [Service.Drop], or reported: to the listeners of [Service.OnRefused] (the board is sealed, a
+// sum left the range, the key was banned, MaxWriteAttempts windows failed), or as Remaining in
+// the [Report] of [Service.Close]. The queue is memory: a crash
 // loses what was not yet written. Keep the truth in the profile, and take the board for a
 // published copy of it.
 //
