@@ -48,8 +48,8 @@
 //
 // Where the node has a request budget (node.Limits), a window takes what the budget has now and
 // no more, boards in turn. When it has nothing because others wait for it, the window stands in
-// line for as many entries as there are others, so that reads and writes share the budget. A
-// batch of sums that may have been applied waits for as much as it needs. To wait for budget is
+// line for as many entries as there are others, or for what comes in within seconds, so that
+// reads and writes share the budget. A batch of sums that may have been applied waits for as much as it needs. To wait for budget is
 // no failed attempt. Reads wait for budget as well, but nobody who could be served an older
 // page of Top.
 //
