@@ -20,6 +20,9 @@ const MaxBans = 100_000
 // many.
 const mostBans = MaxBans + MaxBans/10
 
+// errBansUnread is that the list of bans could not be read.
+var errBansUnread = errors.New("bans")
+
 // banList is the list of banned keys as a service knows it. It follows the records: once as a
 // whole, and then by the marks, which stay longer than the list may be old.
 type banList struct {
@@ -67,7 +70,7 @@ func (s *Service) refreshBans(ctx context.Context) error {
 	case l.turn <- struct{}{}:
 		defer func() { <-l.turn }()
 	case <-ctx.Done():
-		return fmt.Errorf("bans: %w: %w", store.ErrUnavailable, context.Cause(ctx))
+		return fmt.Errorf("%w: %w: %w", errBansUnread, store.ErrUnavailable, context.Cause(ctx))
 	}
 	l.mu.Lock()
 	if l.mu.through > seen {
@@ -85,7 +88,7 @@ func (s *Service) refreshBans(ctx context.Context) error {
 		return nil // a store that cannot list has no bans
 	}
 	if err != nil {
-		return fmt.Errorf("bans: %w", err)
+		return fmt.Errorf("%w: %w", errBansUnread, err)
 	}
 	s.installBans(next, number, now, whole, late)
 	return nil
@@ -127,19 +130,18 @@ func (s *Service) readBans(ctx context.Context, whole bool, before map[string]st
 
 func (s *Service) readAllBans(ctx context.Context) (map[string]struct{}, error) {
 	next := make(map[string]struct{})
-	r := store.Prefix(banFolder)
-	r.Limit = mostBans + 1
-	for rec, err := range s.host.records.Scan(ctx, r) {
+	for rec, err := range s.host.records.Scan(ctx, store.Prefix(banFolder)) {
 		if err != nil {
 			return nil, err
+		}
+		if in, err := readIntent(rec, store.Record{}); err == nil && !in.banned() {
+			continue // lifted lately
 		}
 		if len(next) == mostBans {
 			s.host.logger.ErrorContext(ctx, "more bans than are kept: the last ones hold only on boards that were there before them", "kept", mostBans)
 			break
 		}
-		if in, err := readIntent(rec, store.Record{}); err != nil || in.banned() {
-			next[rec.Key[len(banFolder):]] = struct{}{}
-		}
+		next[rec.Key[len(banFolder):]] = struct{}{}
 	}
 	return next, nil
 }
@@ -162,10 +164,24 @@ func (s *Service) installBans(next map[string]struct{}, number uint64, now time.
 	if whole {
 		l.mu.whole = now
 	}
-	l.mu.fresh = append(l.mu.fresh, fresh...)
+	l.mu.fresh = joined(l.mu.fresh, fresh, next)
 	if late {
-		l.mu.late = append(l.mu.late, fresh...)
+		l.mu.late = joined(l.mu.late, fresh, next)
 	}
+}
+
+// joined are the keys of both that are banned, each once: who writes nothing for long does not
+// pile up what others ban and unban.
+func joined(waiting, fresh []string, banned map[string]struct{}) []string {
+	if len(fresh) == 0 {
+		return waiting
+	}
+	all := slices.Concat(waiting, fresh)
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(key string) bool {
+		_, ok := banned[key]
+		return !ok
+	})
 }
 
 // takeFresh are the keys that were newly banned since the last call.
@@ -215,9 +231,8 @@ func (s *Service) hideLate(ctx context.Context) error {
 type guard struct {
 	mu struct {
 		sync.Mutex
-		life   uint64              // grows when the board may have been made anew
-		fresh  bool                // the list was read after the board was seen to exist
-		hidden map[string]struct{} // banned keys that were hidden here, whose scores come past the queue
+		life  uint64 // grows when the board may have been made anew
+		fresh bool   // the list was read after the board was seen to exist
 	}
 }
 
@@ -226,7 +241,7 @@ func (g *guard) reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.mu.life++
-	g.mu.fresh, g.mu.hidden = false, nil
+	g.mu.fresh = false
 }
 
 func (g *guard) state() (life uint64, fresh bool) {
@@ -235,19 +250,13 @@ func (g *guard) state() (life uint64, fresh bool) {
 	return g.mu.life, g.mu.fresh
 }
 
-// note has the guard remember that the list was read, and whom it led to hide, unless the
-// board may have been made anew meanwhile.
-func (g *guard) note(life uint64, hits []string) {
+// note has the guard remember that the list was read, unless the board may have been made anew
+// meanwhile.
+func (g *guard) note(life uint64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.mu.life != life {
-		return
-	}
-	if g.mu.fresh = true; g.mu.hidden == nil || len(g.mu.hidden)+len(hits) > store.MaxHidden {
-		g.mu.hidden = make(map[string]struct{}, len(hits))
-	}
-	for _, key := range hits {
-		g.mu.hidden[key] = struct{}{}
+	if g.mu.life == life {
+		g.mu.fresh = true
 	}
 }
 
@@ -268,26 +277,26 @@ func (s *Service) watch(ctx context.Context, board string, g *guard, batch []sto
 			return err
 		}
 	}
-	hits := g.banned(&s.moderation.list, batch)
+	hits := s.moderation.list.among(batch)
 	if len(hits) > 0 {
 		_, err := s.hideOn(ctx, board, true, hits)
 		switch {
 		case errors.Is(err, store.ErrUnsupported): // a Backend: the value waits until it is taken out
 			return fmt.Errorf("%s: %w", hits[0], ErrBanned)
+		case errors.Is(err, store.ErrTooLarge): // it would be so for ever, for all the others too
+			s.host.logger.WarnContext(ctx, "a board holds no more hidden keys, and shows who is banned", "board", board, "key", hits[0], "keys", len(hits))
 		case err != nil && !beyond(err):
 			return fmt.Errorf("hide the banned: %w", err)
 		}
 	}
-	g.note(life, hits)
+	g.note(life)
 	return nil
 }
 
-// banned are those keys of the batch that are banned and were not hidden before.
-func (g *guard) banned(l *banList, batch []store.Submission) (keys []string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
+// among are those keys of the batch that are banned.
+func (l *banList) among(batch []store.Submission) (keys []string) {
 	for _, e := range batch {
-		if _, done := g.mu.hidden[e.Key]; !done && l.has(e.Key) {
+		if l.has(e.Key) {
 			keys = append(keys, e.Key)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 type meter struct {
 	room   func() int  // entries that could be written now, without waiting
 	reads  func() bool // a read could be made now, without waiting
-	others func() int  // calls that wait for budget
+	share  func() int  // entries to stand in line for, while others wait for budget; else 0
 	prepay func(ctx context.Context, n int) (*node.Prepaid, error)
 }
 
@@ -27,7 +27,7 @@ func meterOf(n *node.Node) *meter {
 		reads: func() bool {
 			return n.Room(node.ClassBoard, node.KindOrderedRead) > 0
 		},
-		others: func() int { return n.Waiting(node.ClassBoard) },
+		share: func() int { return n.FairShare(node.ClassBoard) },
 		prepay: func(ctx context.Context, entries int) (*node.Prepaid, error) {
 			return n.Prepay(ctx, node.ClassBoard, entries)
 		},
@@ -50,10 +50,9 @@ func (s *Service) allowance(ctx context.Context, waiting []int, t *tally) (n int
 }
 
 // standInLine waits, for a window that has no budget because others wait for it, until the
-// window's turn has come: reads without end would leave it none. It asks for as many of the
-// entries that wait as there are others, so that the two share the budget. Nil is none.
+// window's turn has come: reads without end would leave it none. Nil is none.
 func (s *Service) standInLine(ctx context.Context, entries int) *node.Prepaid {
-	n := min(entries, s.host.meter.others())
+	n := min(entries, s.host.meter.share())
 	if s.drain.hasBegun() {
 		n = min(n, 1) // what there is until the deadline
 	}

@@ -52,7 +52,7 @@ func TestReadsLeaveBudgetToWindows(t *testing.T) {
 				end()
 				reads := len(s.did("page")) + len(s.did("standing")) - before
 				written := svc.Stats().Total.Written
-				if written < 30 || reads < 30 {
+				if written < 45 || reads < 45 {
 					t.Errorf("in five minutes, with 30 requests a minute: %d written, %d reads", written, reads)
 				}
 			})

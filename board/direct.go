@@ -16,7 +16,8 @@ import (
 // the changes it expires. Batches of sums need a Source of the caller's own.
 //
 // On a board that is defined here a score outside its Min and Max refuses the whole batch, as
-// Submit does. Scores of banned keys are written, hidden: a batch is not held up by them.
+// Submit does. Scores of banned keys are written, hidden: a batch is not held up by them. On a
+// board that holds store.MaxHidden hidden keys already they are shown, and logged.
 //
 // Where the node has a request budget, a batch of another rule than store.Sum that is larger
 // than what the budget ever holds is written in parts, as it allows: then it is not atomic,

@@ -27,9 +27,10 @@
 //
 // # Guarantees
 //
-// A score whose Submit answered nil is written, or reported: to the listeners of
-// [Service.OnRefused] (the board is sealed, a sum left the range, MaxWriteAttempts windows
-// failed), or as Remaining in the [Report] of [Service.Close]. The queue is memory: a crash
+// A score whose Submit answered nil is written, or taken out by [Service.Remove] or
+// [Service.Drop], or reported: to the listeners of [Service.OnRefused] (the board is sealed, a
+// sum left the range, the key was banned, MaxWriteAttempts windows failed), or as Remaining in
+// the [Report] of [Service.Close]. The queue is memory: a crash
 // loses what was not yet written. Keep the truth in the profile, and take the board for a
 // published copy of it.
 //
@@ -47,8 +48,8 @@
 //
 // Where the node has a request budget (node.Limits), a window takes what the budget has now and
 // no more, boards in turn. When it has nothing because others wait for it, the window stands in
-// line for as many entries as there are others, so that reads and writes share the budget. A
-// batch of sums that may have been applied waits for as much as it needs. To wait for budget is
+// line for as many entries as there are others, or for what comes in within seconds, so that
+// reads and writes share the budget. A batch of sums that may have been applied waits for as much as it needs. To wait for budget is
 // no failed attempt. Reads wait for budget as well, but nobody who could be served an older
 // page of Top.
 //

@@ -209,3 +209,11 @@ func (t *Tickets) Settle() (told int) {
 	}
 	return told
 }
+
+// Fresh is how many banned keys wait to be taken out of the queues.
+func (s *Service) Fresh() int {
+	l := &s.moderation.list
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.mu.fresh)
+}

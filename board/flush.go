@@ -151,6 +151,7 @@ func (s *Service) FlushNow(ctx context.Context) error {
 func (s *Service) window(ctx context.Context, urgent bool) (t tally) {
 	s.lookIfOld() //nolint:contextcheck // it outlives the call
 	s.purge(ctx)
+	s.unread = nil
 	if s.backend != nil {
 		return s.keyWindow(ctx, urgent)
 	}
@@ -315,13 +316,22 @@ func (s *Service) send(ctx context.Context, b *board, c batch) answer {
 	return s.merge(ctx, b, c)
 }
 
-// prepare makes the board ready for its first write.
+// prepare makes the board ready for its first write. When the list of bans could not be read, it
+// is not tried again for another board of that window: the others would wait for all of them.
 func (s *Service) prepare(ctx context.Context, b *board, c batch) error {
 	if err := s.create(ctx, b); err != nil {
 		return err
 	}
+	if s.unread != nil {
+		if _, fresh := b.guard.state(); !fresh {
+			return s.unread
+		}
+	}
 	err := s.watch(ctx, b.name, &b.guard, c.submissions())
 	b.check(err == nil)
+	if errors.Is(err, errBansUnread) {
+		s.unread = err
+	}
 	return err
 }
 

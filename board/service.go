@@ -36,6 +36,7 @@ type Service struct {
 	flushes chan chan error
 	batches atomic.Uint64 // the last number of a batch of sums, over all boards
 	last    string        // the board that took a window's last turn; owned by the writing goroutine
+	unread  error         // why this window cannot read the list of bans; owned by the writing goroutine
 	retried time.Time     // Backend: the last window that tried what had failed; owned by the writing goroutine
 
 	reads     reads

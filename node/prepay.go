@@ -97,15 +97,23 @@ func (g *gate) refund(d demand) {
 	g.serveLocked(now)
 }
 
-// Waiting is how many calls of the class, and of those that go first, wait for what a write of
-// an entry of a board asks for.
-func (n *Node) Waiting(c Class) int {
+// fairPart is the part of a caller who stands in line: a sixth of what the budget holds: what it gains in less than ten seconds.
+const fairPart = 6
+
+// FairShare is how many entries a caller of the class who stands in line should prepay, so that
+// it and the others come to the same: as many as calls of the class, and of those that go
+// first, wait for what a write of an entry asks for; but no more than the budget gains in some
+// seconds, for whoever comes behind waits for all of it. It is 0 while nobody waits.
+func (n *Node) FairShare(c Class) int {
 	if n.gate == nil {
 		return 0
 	}
-	return n.gate.waiting(c, changing(1))
+	one := changing(1)
+	others := n.gate.waiting(c, one)
+	return min(others, max(1, n.gate.holds(c, one)/fairPart))
 }
 
+// waiting is how many calls of the class, and of those that go first, wait for a kind of d.
 func (g *gate) waiting(c Class, d demand) (most int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -73,11 +73,11 @@ func TestPrepayWaitsInLine(t *testing.T) {
 			order <- fmt.Sprint("prepaid after ", time.Since(began).Round(time.Second))
 		}()
 		synctest.Wait()
-		if w := n.Waiting(node.ClassBoard); w != 2 {
-			t.Errorf("%d wait, want 2", w)
+		if w := n.FairShare(node.ClassBoard); w != 2 {
+			t.Errorf("a share of %d beside two others", w)
 		}
-		if w := n.Waiting(node.ClassSave); w != 0 {
-			t.Errorf("%d wait before saves, want none", w)
+		if w := n.FairShare(node.ClassSave); w != 0 {
+			t.Errorf("a share of %d, and nobody waits before saves", w)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -90,12 +90,30 @@ func TestPrepayWaitsInLine(t *testing.T) {
 	})
 }
 
+// However many others wait, the share is what comes in within seconds, and at least one.
+func TestFairShareIsBounded(t *testing.T) {
+	for perMinute, want := range map[int]int{60: 8, 5: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			n, _, kills := meteredBoards(t, perMinute, perMinute)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			for range 200 {
+				go func() { _, _, _ = kills.Standing(ctx, "Kills", "u1", store.Ordinal) }()
+			}
+			synctest.Wait()
+			if w := n.FairShare(node.ClassBoard); w != want {
+				t.Errorf("with %d a minute a share of %d, want %d", perMinute, w, want)
+			}
+		})
+	}
+}
+
 // Without limits nothing is to be paid.
 func TestPrepayWithoutLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, _, kills := meteredBoards(t, 0, 0)
 		p, err := n.Prepay(t.Context(), node.ClassBoard, 5)
-		if p != nil || err != nil || n.Waiting(node.ClassBoard) != 0 {
+		if p != nil || err != nil || n.FairShare(node.ClassBoard) != 0 {
 			t.Fatalf("%v, %v", p, err)
 		}
 		if _, err := kills.Merge(p.With(t.Context()), "Kills", bests(5)); err != nil || p.Left() != 0 {
