@@ -98,7 +98,7 @@ func wantFullSort(t *testing.T, e *sqlitestore.Engine, board string) {
 	if d := cmp.Diff(sorted, keys, cmpopts.EquateEmpty()); d != "" {
 		t.Fatalf("pages against a full sort (-want +got):\n%s", d)
 	}
-	for i := 0; i < len(sorted); i += max(1, len(sorted)/400) {
+	for i := 0; i < len(sorted); i += max(1, len(sorted)/100) {
 		s, ok, err := e.Boards().Standing(t.Context(), board, sorted[i], store.Ordinal)
 		if err != nil || !ok || s.Rank != int64(i)+1 {
 			t.Fatalf("Standing(%s) = %+v, %v, %v, want rank %d", sorted[i], s, ok, err, i+1)
