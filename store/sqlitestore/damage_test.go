@@ -280,3 +280,52 @@ func TestDamageIsNamed(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What is bound to a sequence stays right: a repair that corrects the numbers of the board
+// raises it, when it begins and when it ends, and ends the walks that began with wrong ones.
+func TestRepairRaisesTheSequence(t *testing.T) {
+	for _, name := range []string{"the board counts more", "the board counts negative", "hidden keys miscounted"} {
+		t.Run(name, func(t *testing.T) {
+			e, _ := damaged(t, damages()[name])
+			if err := e.StopSweeper(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			seen := make(map[uint64]store.BoardInfo)
+			look := func() store.BoardInfo {
+				t.Helper()
+				info, err := e.Boards().Info(t.Context(), "top")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if before, ok := seen[info.Sequence]; ok && before != info {
+					t.Fatalf("at sequence %d the board was %+v, and is %+v", info.Sequence, before, info)
+				}
+				seen[info.Sequence] = info
+				return info
+			}
+			wrong := look()
+			if err := e.Uncount(t.Context(), "top"); err != nil {
+				t.Fatal(err)
+			}
+			look()
+			_, walk, err := e.Boards().Walk(t.Context(), "top", store.Cursor{}, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 100 {
+				if err := e.CountOn(t.Context(), "top"); err != nil {
+					t.Fatal(err)
+				}
+				look()
+			}
+			if right := look(); right.Count == wrong.Count && right.Hidden == wrong.Hidden {
+				t.Fatalf("nothing was repaired: %+v", right)
+			}
+			if walk.Total != look().Count {
+				if _, _, err := e.Boards().Walk(t.Context(), "top", walk, 10); !errors.Is(err, store.ErrCursor) && !walk.Done() {
+					t.Fatalf("a walk of %d entries goes on: %v", walk.Total, err)
+				}
+			}
+		})
+	}
+}

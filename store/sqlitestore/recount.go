@@ -130,19 +130,35 @@ func (b boardRow) finishCount(ctx context.Context, c *conn, from, end position) 
 	if err != nil {
 		return err
 	}
-	newest := integer(row[1])
+	b.info.Sequence = max(b.info.Sequence, uint64(integer(row[1])))
 	if b.counted == nil {
-		if row, err = c.first(ctx, lookHidden, b.id); err != nil {
-			return err
-		}
-		b.info.Hidden, newest = integer(row[0]), max(newest, integer(row[1]))
-		if b.info.Count, err = c.number(ctx, sumAllShelves, b.id); err != nil {
+		if err := b.countWhole(ctx, c); err != nil {
 			return err
 		}
 	}
-	b.info.Sequence = max(b.info.Sequence, uint64(newest))
 	if err := b.save(ctx, c); err != nil {
 		return err
 	}
 	return b.saveCounted(ctx, c)
+}
+
+// countWhole corrects the numbers of the board. When they were wrong, so is what was read
+// since the beginning, and every walk that began with them.
+func (b *boardRow) countWhole(ctx context.Context, c *conn) error {
+	row, err := c.first(ctx, lookHidden, b.id)
+	if err != nil {
+		return err
+	}
+	hidden, newest := integer(row[0]), integer(row[1])
+	count, err := c.number(ctx, sumAllShelves, b.id)
+	if err != nil {
+		return err
+	}
+	b.info.Sequence = max(b.info.Sequence, uint64(newest))
+	if count != b.info.Count || hidden != b.info.Hidden {
+		b.info.Count, b.info.Hidden = count, hidden
+		b.info.Sequence++
+		b.log.end()
+	}
+	return nil
 }
