@@ -329,3 +329,42 @@ func TestRepairRaisesTheSequence(t *testing.T) {
 		})
 	}
 }
+
+// A board that gives sequences again, which entries have, gives none of them twice from the
+// moment at which its repair begins: everybody has a rank of their own.
+func TestRepairGivesNoSequenceTwice(t *testing.T) {
+	e, _ := damaged(t, damages()["the sequence went back"])
+	if err := e.StopSweeper(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Uncount(t.Context(), "top"); err != nil {
+		t.Fatal(err)
+	}
+	merge(t, e, "late", 500, 300)
+	for range 100 {
+		if err := e.CountOn(t.Context(), "top"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := e.Boards().Scores(t.Context(), "top", keysFrom(t, e)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := make(map[uint64]string)
+	for key, entry := range found {
+		if other, ok := of[entry.Sequence]; ok {
+			t.Fatalf("%s and %s have sequence %d", key, other, entry.Sequence)
+		}
+		of[entry.Sequence] = key
+	}
+	wantFullSort(t, e, "top")
+}
+
+func keysFrom(t *testing.T, e *sqlitestore.Engine) []string {
+	t.Helper()
+	keys, err := e.SortedKeys(t.Context(), "top")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}

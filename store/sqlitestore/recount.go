@@ -13,9 +13,14 @@ import (
 // not counted, and a rank beyond it is counted entry by entry. So every state in between is
 // right, only slower, whoever writes or is killed; whoever opens the folder next goes on.
 
-// recount makes the counts of a board anew.
-func (h *boards) recount(ctx context.Context, board string) error {
-	w := &recount{board: board, begin: true, sizes: h.sizes}
+// newRecount begins to make the counts of a board anew, in which f was found.
+func (h *boards) newRecount(board string, f *findings) *recount {
+	return &recount{board: board, begin: true, newest: f.newest, sizes: h.sizes}
+}
+
+// recount makes the counts of a board anew, in which f was found.
+func (h *boards) recount(ctx context.Context, board string, f *findings) error {
+	w := h.newRecount(board, f)
 	for {
 		if err := h.file.writer.do(ctx, w, sweepEntries, 0); err != nil {
 			h.sweeper.wake() // it goes on
@@ -35,7 +40,10 @@ func (h *boards) recount(ctx context.Context, board string) error {
 type recount struct {
 	board string
 	begin bool
-	sizes sizes
+	// newest is the highest sequence that was found, at the beginning: until all are counted
+	// nobody else knows it, and none may be given twice.
+	newest int64
+	sizes  sizes
 
 	// Written by the writer.
 	missing, done bool
@@ -52,6 +60,7 @@ func (w *recount) apply(ctx context.Context, t *transaction) error {
 	case w.missing || w.done: // somebody else was faster
 		return nil
 	case w.begin:
+		b.info.Sequence = max(b.info.Sequence, uint64(w.newest))
 		return b.uncount(ctx, t.conn)
 	}
 	w.done, err = b.countOn(ctx, t.conn, w.sizes)
