@@ -19,7 +19,7 @@ func (h *boards) Check(ctx context.Context, board string, repair bool) (store.Bo
 	if !repair || len(check.Problems) == 0 {
 		return check, nil
 	}
-	if err := h.recount(ctx, board); err != nil {
+	if err := h.recount(ctx, board, f); err != nil {
 		return check, fmt.Errorf("sqlitestore: repair board %s: %w", board, err)
 	}
 	again, err := h.inspect(ctx, board)
@@ -163,7 +163,7 @@ func (f *findings) bucket(ctx context.Context, c *conn, b boardRow, s stretch) e
 		return err
 	}
 	n, newest := integer(row[0]), integer(row[1])
-	f.entries += n
+	f.entries, f.newest = f.entries+n, max(f.newest, newest)
 	if s.says && n != s.entries {
 		f.add("bucket at %s: it says %d entries, there are %d", s.from, s.entries, n)
 	}
@@ -187,7 +187,7 @@ func (f *findings) whole(ctx context.Context, c *conn, b boardRow) error {
 		return err
 	}
 	hidden, newest := integer(row[0]), integer(row[1])
-	f.entries += integer(row[2])
+	f.entries, f.newest = f.entries+integer(row[2]), max(f.newest, newest)
 	if hidden != b.info.Hidden {
 		f.add("the board says %d hidden keys, there are %d", b.info.Hidden, hidden)
 	}

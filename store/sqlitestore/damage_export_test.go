@@ -24,7 +24,11 @@ func (e *Engine) SortedKeys(ctx context.Context, board string) (keys []string, e
 
 // Uncount forgets the counts of a board, as the beginning of a repair does.
 func (e *Engine) Uncount(ctx context.Context, board string) error {
-	return e.boards.file.writer.do(ctx, &recount{board: board, begin: true, sizes: e.boards.sizes}, 1, 0)
+	f, err := e.boards.inspect(ctx, board)
+	if err != nil {
+		return err
+	}
+	return e.boards.file.writer.do(ctx, e.boards.newRecount(board, f), 1, 0)
 }
 
 // CountOn counts one shelf of a board that is being repaired.

@@ -98,7 +98,7 @@ func wantFullSort(t *testing.T, e *sqlitestore.Engine, board string) {
 	if d := cmp.Diff(sorted, keys, cmpopts.EquateEmpty()); d != "" {
 		t.Fatalf("pages against a full sort (-want +got):\n%s", d)
 	}
-	for i := 0; i < len(sorted); i += max(1, len(sorted)/400) {
+	for i := 0; i < len(sorted); i += max(1, len(sorted)/100) {
 		s, ok, err := e.Boards().Standing(t.Context(), board, sorted[i], store.Ordinal)
 		if err != nil || !ok || s.Rank != int64(i)+1 {
 			t.Fatalf("Standing(%s) = %+v, %v, %v, want rank %d", sorted[i], s, ok, err, i+1)
@@ -279,4 +279,92 @@ func TestDamageIsNamed(t *testing.T) {
 	if err := errors.Join(scores, walked); err != nil {
 		t.Error(err)
 	}
+}
+
+// What is bound to a sequence stays right: a repair that corrects the numbers of the board
+// raises it, when it begins and when it ends, and ends the walks that began with wrong ones.
+func TestRepairRaisesTheSequence(t *testing.T) {
+	for _, name := range []string{"the board counts more", "the board counts negative", "hidden keys miscounted"} {
+		t.Run(name, func(t *testing.T) {
+			e, _ := damaged(t, damages()[name])
+			if err := e.StopSweeper(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			seen := make(map[uint64]store.BoardInfo)
+			look := func() store.BoardInfo {
+				t.Helper()
+				info, err := e.Boards().Info(t.Context(), "top")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if before, ok := seen[info.Sequence]; ok && before != info {
+					t.Fatalf("at sequence %d the board was %+v, and is %+v", info.Sequence, before, info)
+				}
+				seen[info.Sequence] = info
+				return info
+			}
+			wrong := look()
+			if err := e.Uncount(t.Context(), "top"); err != nil {
+				t.Fatal(err)
+			}
+			look()
+			_, walk, err := e.Boards().Walk(t.Context(), "top", store.Cursor{}, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 100 {
+				if err := e.CountOn(t.Context(), "top"); err != nil {
+					t.Fatal(err)
+				}
+				look()
+			}
+			if right := look(); right.Count == wrong.Count && right.Hidden == wrong.Hidden {
+				t.Fatalf("nothing was repaired: %+v", right)
+			}
+			if walk.Total != look().Count {
+				if _, _, err := e.Boards().Walk(t.Context(), "top", walk, 10); !errors.Is(err, store.ErrCursor) && !walk.Done() {
+					t.Fatalf("a walk of %d entries goes on: %v", walk.Total, err)
+				}
+			}
+		})
+	}
+}
+
+// A board that gives sequences again, which entries have, gives none of them twice from the
+// moment at which its repair begins: everybody has a rank of their own.
+func TestRepairGivesNoSequenceTwice(t *testing.T) {
+	e, _ := damaged(t, damages()["the sequence went back"])
+	if err := e.StopSweeper(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Uncount(t.Context(), "top"); err != nil {
+		t.Fatal(err)
+	}
+	merge(t, e, "late", 500, 300)
+	for range 100 {
+		if err := e.CountOn(t.Context(), "top"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := e.Boards().Scores(t.Context(), "top", keysFrom(t, e)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := make(map[uint64]string)
+	for key, entry := range found {
+		if other, ok := of[entry.Sequence]; ok {
+			t.Fatalf("%s and %s have sequence %d", key, other, entry.Sequence)
+		}
+		of[entry.Sequence] = key
+	}
+	wantFullSort(t, e, "top")
+}
+
+func keysFrom(t *testing.T, e *sqlitestore.Engine) []string {
+	t.Helper()
+	keys, err := e.SortedKeys(t.Context(), "top")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
 }

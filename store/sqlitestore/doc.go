@@ -47,7 +47,7 @@
 // same transaction: once an entry and walk, however often it changes. Otherwise it logs
 // nothing. The board's row says for which versions the log is complete, so whatever clocks
 // and crashes do, a walk is right or too old. The first call of a walk writes, and one when
-// half of the time is over; a walk that one call shows whole, or through a sealed board, does
+// half of [store.WalkFor] is over; a walk that one call shows whole, or through a sealed board, does
 // not.
 //
 // Check compares one shelf of buckets (some 100,000 entries) at a time with the entries, each

@@ -29,16 +29,16 @@ func Open(ctx context.Context, folder string, options *Options) (*Engine, error)
 	if err != nil {
 		return nil, err
 	}
-	return open(ctx, folder, o, hostUptime())
+	return open(ctx, folder, o, hostUptime(), kinds())
 }
 
-func open(ctx context.Context, path string, o Options, up uptime) (*Engine, error) {
+func open(ctx context.Context, path string, o Options, up uptime, kinds []kind) (*Engine, error) {
 	folder, err := prepareFolder(path)
 	if err != nil {
 		return nil, err
 	}
 	var files []*file
-	for _, k := range kinds() {
+	for _, k := range kinds {
 		f, err := openFile(ctx, folder, k, o, up)
 		if err != nil {
 			for _, opened := range files {

@@ -30,7 +30,25 @@ func OpenBooted(ctx context.Context, folder string, o *Options, boot string, sin
 	if boot != "" {
 		up = uptime{boot: bootNamed(boot), read: func() int64 { return int64(since()) }}
 	}
-	return open(ctx, folder, filled, up)
+	return open(ctx, folder, filled, up, unsynced())
+}
+
+// OpenUnsynced opens the folder without waiting for the disk: what it writes survives every
+// process, which is all that a test can see, but not the loss of power.
+func OpenUnsynced(ctx context.Context, folder string, o *Options) (*Engine, error) {
+	filled, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx, folder, filled, hostUptime(), unsynced())
+}
+
+func unsynced() []kind {
+	all := kinds()
+	for i := range all {
+		all[i].synchronous = "OFF"
+	}
+	return all
 }
 
 // SizeBoards makes the buckets of boards so small that tests reach their edges.

@@ -47,7 +47,7 @@ func startFile(ctx context.Context, path string, k kind, o Options, up uptime) (
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%w: it is no regular file", ErrForeign)
 	}
-	if err := prepareFile(ctx, path, k.schema, o); err != nil {
+	if err := prepareFile(ctx, path, k, o); err != nil {
 		return nil, err
 	}
 	if err := private(path); err != nil {
@@ -103,10 +103,10 @@ func pragmas(synchronous string, cacheKiB int) []string {
 }
 
 // prepareFile makes or migrates the database, waiting while another process does.
-func prepareFile(ctx context.Context, path string, s schema, o Options) error {
+func prepareFile(ctx context.Context, path string, k kind, o Options) error {
 	until := o.Clock.Now().Add(o.BusyDeadline)
 	for {
-		err := migrateFile(ctx, path, s)
+		err := migrateFile(ctx, path, k)
 		if !busy(err) || o.Clock.Now().After(until) {
 			return err
 		}
@@ -116,14 +116,14 @@ func prepareFile(ctx context.Context, path string, s schema, o Options) error {
 	}
 }
 
-func migrateFile(ctx context.Context, path string, s schema) error {
+func migrateFile(ctx context.Context, path string, k kind) error {
 	c, err := connect(ctx, path, access{
-		create: true, modeOf: filepath.Join(filepath.Dir(path), markerFile), pragmas: pragmas("FULL", readerCacheKiB),
+		create: true, modeOf: filepath.Join(filepath.Dir(path), markerFile), pragmas: pragmas(k.synchronous, readerCacheKiB),
 	})
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.migrate(ctx, c), c.close())
+	return errors.Join(k.schema.migrate(ctx, c), c.close())
 }
 
 // close ends the writer after what is queued, then the readers. Again is harmless.

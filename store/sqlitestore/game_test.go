@@ -1,8 +1,10 @@
 package sqlitestore_test
 
 import (
+	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -127,7 +129,6 @@ func (g *boardGame) Hide(t *rapid.T) {
 
 // Walk begins walks, and goes on with all that are under way.
 func (g *boardGame) Walk(t *rapid.T) {
-	ignore := cmp.Options{cmpopts.IgnoreFields(store.BoardInfo{}, "Generation"), cmpopts.EquateEmpty()}
 	if rapid.Bool().Draw(t, "another") {
 		g.strolls = append(g.strolls, &stroll{})
 	}
@@ -135,7 +136,7 @@ func (g *boardGame) Walk(t *rapid.T) {
 		limit := rapid.SampledFrom([]int{1, 3, 20, 70}).Draw(t, "limit")
 		want, model, _ := g.model.Walk(s.model, limit)
 		got, next, err := g.engine.Boards().Walk(t.Context(), g.name, s.board, limit)
-		if d := cmp.Diff(want, got, ignore); d != "" || err != nil {
+		if d := pageDiff(want, got); d != "" || err != nil {
 			t.Fatalf("Walk %d of %d from %+v: %v (-want +got):\n%s", i, limit, s.board, err, d)
 		}
 		if s.board.Version != g.model.Info().Sequence && len(got.Entries) > 0 {
@@ -153,7 +154,7 @@ func (g *boardGame) Reopen(t *rapid.T) {
 	if err := g.engine.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	e, err := sqlitestore.Open(t.Context(), g.folder, nil)
+	e, err := sqlitestore.OpenUnsynced(t.Context(), g.folder, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,10 +164,9 @@ func (g *boardGame) Reopen(t *rapid.T) {
 
 // Check compares the whole board, some ranks, a page and some surroundings with a full sort.
 func (g *boardGame) Check(t *rapid.T) {
-	ignore := cmp.Options{cmpopts.IgnoreFields(store.BoardInfo{}, "Generation"), cmpopts.EquateEmpty()}
 	all := g.model.Standings()
 	whole, err := g.engine.Boards().Page(t.Context(), g.name, 0, store.MaxPage, store.Ordinal)
-	if d := cmp.Diff(all, whole.Entries, ignore); d != "" || err != nil {
+	if d := pageDiff(g.model.Page(0, store.MaxPage, store.Ordinal), whole); d != "" || err != nil {
 		t.Fatalf("the whole board: %v (-want +got):\n%s", err, d)
 	}
 	for first := rapid.IntRange(0, 40).Draw(t, "first"); first < len(all); first += 41 {
@@ -182,12 +182,12 @@ func (g *boardGame) Check(t *rapid.T) {
 	offset := rapid.Int64Range(0, int64(len(all))+2).Draw(t, "offset")
 	limit := rapid.IntRange(0, 100).Draw(t, "limit")
 	page, err := g.engine.Boards().Page(t.Context(), g.name, offset, limit, store.Ordinal)
-	if d := cmp.Diff(g.model.Page(offset, limit, store.Ordinal), page, ignore); d != "" || err != nil {
+	if d := pageDiff(g.model.Page(offset, limit, store.Ordinal), page); d != "" || err != nil {
 		t.Fatalf("Page(%d, %d): %v (-want +got):\n%s", offset, limit, err, d)
 	}
 	key := "k" + strconv.Itoa(rapid.IntRange(0, 400).Draw(t, "key"))
 	around, err := g.engine.Boards().Around(t.Context(), g.name, key, limit, store.Ordinal)
-	if d := cmp.Diff(g.model.Around(key, limit, store.Ordinal), around, ignore); d != "" || err != nil {
+	if d := pageDiff(g.model.Around(key, limit, store.Ordinal), around); d != "" || err != nil {
 		t.Fatalf("Around(%s, %d): %v (-want +got):\n%s", key, limit, err, d)
 	}
 	_, shelves, err := g.engine.CheckCounts(t.Context())
@@ -201,12 +201,25 @@ func (g *boardGame) Check(t *rapid.T) {
 	g.shelves = max(g.shelves, shelves)
 }
 
+// pageDiff is how two pages differ but for their generations. Most do not, and to find that
+// out is as dear as everything else.
+func pageDiff(want, got store.Page) string {
+	want.Info.Generation, got.Info.Generation = "", ""
+	same := func(a, b store.Standing) bool {
+		return a.Key == b.Key && a.Score == b.Score && a.Sequence == b.Sequence && a.Rank == b.Rank &&
+			bytes.Equal(a.Meta, b.Meta) && (a.Meta == nil) == (b.Meta == nil)
+	}
+	if want.Info == got.Info && want.Total == got.Total && want.Offset == got.Offset && slices.EqualFunc(want.Entries, got.Entries, same) {
+		return ""
+	}
+	return cmp.Diff(want, got)
+}
+
 // checkMode compares a page, a standing and some surroundings in one rank mode.
 func (g *boardGame) checkMode(t *rapid.T, mode store.RankMode) {
-	ignore := cmp.Options{cmpopts.IgnoreFields(store.BoardInfo{}, "Generation"), cmpopts.EquateEmpty()}
 	offset, limit := rapid.Int64Range(0, 200).Draw(t, "offset"), rapid.IntRange(0, 100).Draw(t, "limit")
 	page, err := g.engine.Boards().Page(t.Context(), g.name, offset, limit, mode)
-	if d := cmp.Diff(g.model.Page(offset, limit, mode), page, ignore); d != "" || err != nil {
+	if d := pageDiff(g.model.Page(offset, limit, mode), page); d != "" || err != nil {
 		t.Fatalf("%s Page(%d, %d): %v (-want +got):\n%s", mode, offset, limit, err, d)
 	}
 	key := "k" + strconv.Itoa(rapid.IntRange(0, 400).Draw(t, "key"))
@@ -216,7 +229,7 @@ func (g *boardGame) checkMode(t *rapid.T, mode store.RankMode) {
 		t.Fatalf("%s Standing(%s) = %+v, %v, %v, want %+v", mode, key, got, ok, err, want)
 	}
 	around, err := g.engine.Boards().Around(t.Context(), g.name, key, limit, mode)
-	if d := cmp.Diff(g.model.Around(key, limit, mode), around, ignore); d != "" || err != nil {
+	if d := pageDiff(g.model.Around(key, limit, mode), around); d != "" || err != nil {
 		t.Fatalf("%s Around(%s, %d): %v (-want +got):\n%s", mode, key, limit, err, d)
 	}
 }
@@ -227,14 +240,14 @@ func (g *boardGame) checkMode(t *rapid.T, mode store.RankMode) {
 func TestRanksEqualAFullSort(t *testing.T) {
 	g := &boardGame{folder: t.TempDir()}
 	var err error
-	if g.engine, err = sqlitestore.Open(t.Context(), g.folder, nil); err != nil {
+	if g.engine, err = sqlitestore.OpenUnsynced(t.Context(), g.folder, nil); err != nil {
 		t.Fatal(err)
 	}
 	g.engine.SizeBoards(4, 4)
 	rapid.Check(t, func(t *rapid.T) {
 		g.start(t)
 		actions := []func(*rapid.T){g.Merge, g.Merge, g.Merge, g.Remove, g.Hide, g.Hide, g.Reopen}
-		for range rapid.IntRange(4, 12).Draw(t, "steps") { // each syncs the disk
+		for range rapid.IntRange(4, 12).Draw(t, "steps") {
 			rapid.SampledFrom(actions).Draw(t, "action")(t)
 			g.Walk(t)
 			g.Check(t)

@@ -13,9 +13,14 @@ import (
 // not counted, and a rank beyond it is counted entry by entry. So every state in between is
 // right, only slower, whoever writes or is killed; whoever opens the folder next goes on.
 
-// recount makes the counts of a board anew.
-func (h *boards) recount(ctx context.Context, board string) error {
-	w := &recount{board: board, begin: true, sizes: h.sizes}
+// newRecount begins to make the counts of a board anew, in which f was found.
+func (h *boards) newRecount(board string, f *findings) *recount {
+	return &recount{board: board, begin: true, newest: f.newest, sizes: h.sizes}
+}
+
+// recount makes the counts of a board anew, in which f was found.
+func (h *boards) recount(ctx context.Context, board string, f *findings) error {
+	w := h.newRecount(board, f)
 	for {
 		if err := h.file.writer.do(ctx, w, sweepEntries, 0); err != nil {
 			h.sweeper.wake() // it goes on
@@ -35,7 +40,10 @@ func (h *boards) recount(ctx context.Context, board string) error {
 type recount struct {
 	board string
 	begin bool
-	sizes sizes
+	// newest is the highest sequence that was found, at the beginning: until all are counted
+	// nobody else knows it, and none may be given twice.
+	newest int64
+	sizes  sizes
 
 	// Written by the writer.
 	missing, done bool
@@ -52,6 +60,7 @@ func (w *recount) apply(ctx context.Context, t *transaction) error {
 	case w.missing || w.done: // somebody else was faster
 		return nil
 	case w.begin:
+		b.info.Sequence = max(b.info.Sequence, uint64(w.newest))
 		return b.uncount(ctx, t.conn)
 	}
 	w.done, err = b.countOn(ctx, t.conn, w.sizes)
@@ -130,19 +139,35 @@ func (b boardRow) finishCount(ctx context.Context, c *conn, from, end position) 
 	if err != nil {
 		return err
 	}
-	newest := integer(row[1])
+	b.info.Sequence = max(b.info.Sequence, uint64(integer(row[1])))
 	if b.counted == nil {
-		if row, err = c.first(ctx, lookHidden, b.id); err != nil {
-			return err
-		}
-		b.info.Hidden, newest = integer(row[0]), max(newest, integer(row[1]))
-		if b.info.Count, err = c.number(ctx, sumAllShelves, b.id); err != nil {
+		if err := b.countWhole(ctx, c); err != nil {
 			return err
 		}
 	}
-	b.info.Sequence = max(b.info.Sequence, uint64(newest))
 	if err := b.save(ctx, c); err != nil {
 		return err
 	}
 	return b.saveCounted(ctx, c)
+}
+
+// countWhole corrects the numbers of the board. When they were wrong, so is what was read
+// since the beginning, and every walk that began with them.
+func (b *boardRow) countWhole(ctx context.Context, c *conn) error {
+	row, err := c.first(ctx, lookHidden, b.id)
+	if err != nil {
+		return err
+	}
+	hidden, newest := integer(row[0]), integer(row[1])
+	count, err := c.number(ctx, sumAllShelves, b.id)
+	if err != nil {
+		return err
+	}
+	b.info.Sequence = max(b.info.Sequence, uint64(newest))
+	if count != b.info.Count || hidden != b.info.Hidden {
+		b.info.Count, b.info.Hidden = count, hidden
+		b.info.Sequence++
+		b.log.end()
+	}
+	return nil
 }

@@ -14,7 +14,8 @@ const problemsMost = 100
 type findings struct {
 	entries  int64
 	problems []string
-	further  int // problems beyond problemsMost
+	further  int   // problems beyond problemsMost
+	newest   int64 // the highest sequence of an entry
 }
 
 func (f *findings) add(format string, args ...any) {

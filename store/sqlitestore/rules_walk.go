@@ -31,8 +31,15 @@ type walkLog struct {
 	changed bool // the board's row is out of date
 }
 
+// A call is written down only when the last one that was is longer ago than callsFor. Because
+// there may have been others since, the log is kept by so much longer than was promised.
+const (
+	callsFor = store.WalkFor / 2
+	logFor   = store.WalkFor + callsFor
+)
+
 // fresh tells that the log is kept: the last call of a walk is not too long ago.
-func (l *walkLog) fresh(now moment) bool { return l.from > 0 && l.called.since(now) <= store.WalkFor }
+func (l *walkLog) fresh(now moment) bool { return l.from > 0 && l.called.since(now) <= logFor }
 
 // forget ends a log whose time is over. Who changes the board does so before.
 func (l *walkLog) forget(now moment) {
@@ -46,8 +53,8 @@ func (l *walkLog) covers(version uint64, now moment) bool {
 	return l.fresh(now) && version >= uint64(l.from) && version <= uint64(l.upto)
 }
 
-// ages tells that more than half of the time has passed until the log ends.
-func (l *walkLog) ages(now moment) bool { return 2*l.called.since(now) > store.WalkFor }
+// ages tells that a call has to be written down again.
+func (l *walkLog) ages(now moment) bool { return l.called.since(now) > callsFor }
 
 // keep notes a call of a walk through a version that the log covers, or the present one.
 func (l *walkLog) keep(version uint64, now moment) {

@@ -11,10 +11,15 @@ import (
 	"github.com/shoalworks/shoal/store/storetest"
 )
 
-// open opens the folder and closes it when the test ends.
+// open opens the folder, for tests without waiting for the disk, and closes it when the test
+// ends.
 func open(t testing.TB, folder string, o *sqlitestore.Options) *sqlitestore.Engine {
 	t.Helper()
-	e, err := sqlitestore.Open(t.Context(), folder, o)
+	opening := sqlitestore.OpenUnsynced
+	if _, measured := t.(*testing.B); measured {
+		opening = sqlitestore.Open
+	}
+	e, err := opening(t.Context(), folder, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func (s *sweeper) run(ctx context.Context) {
 func (s *sweeper) wait(ctx context.Context, logs bool) bool {
 	var again <-chan time.Time
 	if logs {
-		t := s.clock.NewTimer(store.WalkFor + time.Second)
+		t := s.clock.NewTimer(logFor + time.Second)
 		defer t.Stop()
 		again = t.C()
 	}

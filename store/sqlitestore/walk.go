@@ -11,7 +11,7 @@ import (
 )
 
 // Walk implements store.Boards. The first call writes, so that the board remembers from then
-// on what it replaces; later ones only when half of the time has passed until it forgets. A
+// on what it replaces; later ones only when half of WalkFor has passed since one did. A
 // walk that one call shows whole, or through a sealed board, never does.
 func (h *boards) Walk(ctx context.Context, board string, from store.Cursor, limit int) (store.Page, store.Cursor, error) {
 	cursor := from

@@ -112,10 +112,15 @@ func walkTime(t *testing.T, h Harness[store.Boards]) {
 		h.Pass(t, store.WalkFor*2/3)
 		s.step(t, 1)
 	}
+	for _, passes := range []int64{40, 90} { // percent: every call counts, whichever are written down
+		h.Pass(t, store.WalkFor*time.Duration(passes)/100)
+		w.best(t, entry("key/4", 80+passes))
+		s.step(t, 1)
+	}
 	done := beginStroll(t, w)
 	done.finish(t, 4)
 	w.best(t, entry("key/0", 100))
-	h.Pass(t, store.WalkFor+time.Second)
+	h.Pass(t, 2*store.WalkFor)
 	w.best(t, entry("key/1", 200)) // a write may be what forgets
 	for _, lost := range []*stroll{s, idle} {
 		lost.wantLost(t)
