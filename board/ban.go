@@ -170,7 +170,7 @@ func (s *Service) barred(board, key string) error {
 }
 
 // barredFromBackend keeps from a Backend, which cannot hide, the scores of keys that were
-// banned while they waited. They wait until purge takes them out.
+// banned while they waited, and that purge has not taken out.
 func (s *Service) barredFromBackend(c batch) error {
 	if s.backend == nil {
 		return nil
@@ -181,6 +181,17 @@ func (s *Service) barredFromBackend(c batch) error {
 		}
 	}
 	return nil
+}
+
+// expel reports a value that barredFromBackend has kept back.
+func (s *Service) expel(ctx context.Context, b *board, f *flight, c batch, a answer) bool {
+	if !b.keyed || a.sent || !errors.Is(a.err, ErrBanned) {
+		return false
+	}
+	b.settle(f, batch{})
+	s.moderation.purged.Add(uint64(len(c.values)))
+	s.report(ctx, b, c, ErrBanned)
+	return true
 }
 
 // purge takes out of the queues what waits for keys that were newly banned, and reports it.

@@ -210,6 +210,9 @@ func (s *Service) fly(ctx context.Context, b *board, f *flight, t *tally) (failu
 		}
 		a := s.send(ctx, b, c)
 		t.tried += len(c.values)
+		if s.expel(ctx, b, f, c, a) {
+			continue
+		}
 		switch fate := fateOf(c, a, splits); fate {
 		case written:
 			s.settleWritten(ctx, b, f, c, a.changes)
