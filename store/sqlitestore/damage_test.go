@@ -49,7 +49,7 @@ func damaged(t *testing.T, sql string) (e *sqlitestore.Engine, folder string) {
 	e = open(t, folder, nil)
 	e.SizeBoards(8, 8)
 	createBoard(t, e.Boards(), "top")
-	merge(t, e, "player", 3000, 300)
+	merge(t, e, "player", 1000, 300)
 	if _, err := e.Boards().Hide(t.Context(), "top", true, "player-1", "player-2", "nobody"); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestDamageIsFoundAndRepaired(t *testing.T) {
 			if _, ok, err := e.Boards().Standing(t.Context(), "top", "player-1", store.Ordinal); ok || err != nil {
 				t.Fatalf("a hidden key has a rank, %v", err)
 			}
-			merge(t, e, "late", 500, 300)
+			merge(t, e, "late", 200, 300)
 			wantFullSort(t, e, "top")
 		})
 	}
@@ -140,7 +140,7 @@ func TestRepairAmongWriters(t *testing.T) {
 	for _, name := range []string{"all shelves missing", "garbage buckets", "counts of buckets wrong", "a shelf twice"} {
 		t.Run(name, func(t *testing.T) {
 			e, folder := damaged(t, damages()[name])
-			e.SizeBoards(64, 8)
+			e.SizeBoards(16, 8)
 			stop := make(chan struct{})
 			var group sync.WaitGroup
 			for w := range 2 {
@@ -214,7 +214,7 @@ func TestRepairInterrupted(t *testing.T) {
 	if err := e.Uncount(t.Context(), "top"); err != nil {
 		t.Fatal(err)
 	}
-	for step := range 40 { // some 350 buckets of 8, on shelves of 8
+	for step := range 12 { // some 120 buckets of 8, on shelves of 8
 		wantRanks(t, e)
 		merge(t, e, fmt.Sprintf("step%d", step), 60, 300)
 		wantRanks(t, e)
@@ -312,7 +312,7 @@ func TestRepairRaisesTheSequence(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 100 {
+			for range 40 {
 				if err := e.CountOn(t.Context(), "top"); err != nil {
 					t.Fatal(err)
 				}
@@ -341,7 +341,7 @@ func TestRepairGivesNoSequenceTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	merge(t, e, "late", 500, 300)
-	for range 100 {
+	for range 40 {
 		if err := e.CountOn(t.Context(), "top"); err != nil {
 			t.Fatal(err)
 		}

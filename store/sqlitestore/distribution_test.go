@@ -44,7 +44,7 @@ func distributions() []distribution {
 // ranks equal a full sort: while the board fills, moves, drains, and after a restart.
 // case B1, case B2, case B3.
 func TestDistributions(t *testing.T) {
-	const players, bucket, shelf = 1500, 16, 8
+	const players, bucket, shelf = 750, 8, 8
 	for _, d := range distributions() {
 		t.Run(d.name, func(t *testing.T) {
 			folder, random := t.TempDir(), rand.New(rand.NewPCG(8, 8))
@@ -54,9 +54,9 @@ func TestDistributions(t *testing.T) {
 			}
 			createBoard(t, engines[0].Boards(), "top")
 			for round := range 4 {
-				for first := 0; first < players; first += 500 {
+				for first := 0; first < players; first += 250 {
 					batch := store.Batch{Rule: store.Last}
-					for i := first; i < first+500; i++ {
+					for i := first; i < first+250; i++ {
 						batch.Entries = append(batch.Entries, store.Submission{
 							Key: entryKey(i), Score: d.score(round, i, random), Stamp: store.Stamp{Epoch: uint64(round) + 1},
 						})
@@ -64,7 +64,7 @@ func TestDistributions(t *testing.T) {
 					if _, err := engines[(round+first)%2].Boards().Merge(t.Context(), "top", batch); err != nil {
 						t.Fatal(err)
 					}
-					wantBounded(t, engines[0], first+500, bucket, shelf)
+					wantBounded(t, engines[0], first+250, bucket, shelf)
 				}
 				for _, e := range engines {
 					wantFullSort(t, e, "top")
@@ -86,7 +86,7 @@ func wantBounded(t *testing.T, e *sqlitestore.Engine, entries int, bucket, shelf
 		t.Fatalf("a bucket holds %d entries, a shelf %d buckets, %v", largest, longest, err)
 	}
 	buckets, shelves, err := e.CheckCounts(t.Context())
-	if most := 4 + 8*max(entries, 1500)/int(bucket); err != nil || buckets > most || shelves > 4+most/int(shelf)*4 {
+	if most := 4 + 8*max(entries, 750)/int(bucket); err != nil || buckets > most || shelves > 4+most/int(shelf)*4 {
 		t.Fatalf("%d buckets on %d shelves for %d entries, %v", buckets, shelves, entries, err)
 	}
 }

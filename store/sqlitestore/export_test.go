@@ -357,7 +357,7 @@ func (e *Engine) Plans(ctx context.Context, file string) (map[string][]string, e
 			"selectHidden": selectHidden, "selectHiddens": selectHiddens, "hideEntry": hideEntry, "hideKey": hideKey,
 			"showEntry": showEntry, "showKey": showKey, "updateHidden": updateHidden, "stampHidden": stampHidden,
 			"clearHidden": clearHidden, "selectWalk": selectWalk, "selectWalkMeta": selectWalkMeta,
-			"selectMoved": selectMoved, "selectShown": selectShown, "insertMoved": insertMoved,
+			"selectMoved": selectMoved, "skipEntries": skipEntries, "skipMoved": skipMoved, "selectShown": selectShown, "insertMoved": insertMoved,
 			"insertShown": insertShown, "closeShown": closeShown, "jumpPlaces": jumpPlaces, "scanPlaces": scanPlaces,
 			"selectShelfAt": selectShelfAt, "selectShelfAfter": selectShelfAfter, "countBetween": countBetween,
 			"sumAllShelves": sumAllShelves, "lookHidden": lookHidden, "countBoth": countBoth,

@@ -63,7 +63,7 @@ func scores() *rapid.Generator[int64] {
 }
 
 func keys(least, most int) *rapid.Generator[[]string] {
-	return rapid.Map(rapid.SliceOfNDistinct(rapid.IntRange(0, 400), least, most, rapid.ID), func(ns []int) []string {
+	return rapid.Map(rapid.SliceOfNDistinct(rapid.IntRange(0, 200), least, most, rapid.ID), func(ns []int) []string {
 		out := make([]string, len(ns))
 		for i, n := range ns {
 			out[i] = "k" + strconv.Itoa(n)
@@ -83,7 +83,7 @@ func (g *boardGame) Merge(t *rapid.T) {
 		batch.N = 1
 	}
 	same, constant := rapid.Bool().Draw(t, "same score"), scores().Draw(t, "score")
-	for _, key := range keys(40, 200).Draw(t, "keys") {
+	for _, key := range keys(20, 100).Draw(t, "keys") {
 		s := store.Submission{Key: key, Score: constant, Stamp: store.Stamp{Epoch: uint64(rapid.IntRange(0, 5).Draw(t, "epoch"))}}
 		if !same {
 			s.Score = scores().Draw(t, "score")
@@ -105,7 +105,7 @@ func (g *boardGame) Merge(t *rapid.T) {
 
 // Remove removes some keys, or most of them.
 func (g *boardGame) Remove(t *rapid.T) {
-	some := keys(1, 300).Draw(t, "keys")
+	some := keys(1, 150).Draw(t, "keys")
 	want, _ := g.model.Remove(some...)
 	got, err := g.engine.Boards().Remove(t.Context(), g.name, some...)
 	if err != nil || got != want {
@@ -115,7 +115,7 @@ func (g *boardGame) Remove(t *rapid.T) {
 
 // Hide hides some keys or shows them again.
 func (g *boardGame) Hide(t *rapid.T) {
-	hidden, some := rapid.Bool().Draw(t, "hidden"), keys(1, 200).Draw(t, "keys")
+	hidden, some := rapid.Bool().Draw(t, "hidden"), keys(1, 100).Draw(t, "keys")
 	want, _ := g.model.Hide(hidden, some...)
 	got, err := g.engine.Boards().Hide(t.Context(), g.name, hidden, some...)
 	if err != nil || got != want {
@@ -185,7 +185,7 @@ func (g *boardGame) Check(t *rapid.T) {
 	if d := pageDiff(g.model.Page(offset, limit, store.Ordinal), page); d != "" || err != nil {
 		t.Fatalf("Page(%d, %d): %v (-want +got):\n%s", offset, limit, err, d)
 	}
-	key := "k" + strconv.Itoa(rapid.IntRange(0, 400).Draw(t, "key"))
+	key := "k" + strconv.Itoa(rapid.IntRange(0, 200).Draw(t, "key"))
 	around, err := g.engine.Boards().Around(t.Context(), g.name, key, limit, store.Ordinal)
 	if d := pageDiff(g.model.Around(key, limit, store.Ordinal), around); d != "" || err != nil {
 		t.Fatalf("Around(%s, %d): %v (-want +got):\n%s", key, limit, err, d)
@@ -222,7 +222,7 @@ func (g *boardGame) checkMode(t *rapid.T, mode store.RankMode) {
 	if d := pageDiff(g.model.Page(offset, limit, mode), page); d != "" || err != nil {
 		t.Fatalf("%s Page(%d, %d): %v (-want +got):\n%s", mode, offset, limit, err, d)
 	}
-	key := "k" + strconv.Itoa(rapid.IntRange(0, 400).Draw(t, "key"))
+	key := "k" + strconv.Itoa(rapid.IntRange(0, 200).Draw(t, "key"))
 	want, wanted := g.model.Standing(key, mode)
 	got, ok, err := g.engine.Boards().Standing(t.Context(), g.name, key, mode)
 	if err != nil || ok != wanted || !cmp.Equal(want, got) {

@@ -28,6 +28,12 @@ func TestStatementsUseIndexes(t *testing.T) {
 					t.Errorf("%s: %s", name, plan[0])
 				}
 			}
+			// A page of a walk looks at a stretch only, and not at all that is behind it.
+			if name == "selectWalk" || name == "selectWalkMeta" || name == "selectMoved" || name == "selectShown" {
+				if !strings.Contains(strings.Join(plan, "; "), "AND (place,sequence)>(?,?) AND (place,sequence)<(?,?))") {
+					t.Errorf("%s: %s", name, strings.Join(plan, "; "))
+				}
+			}
 		}
 		t.Log(plans)
 	}

@@ -128,16 +128,6 @@ func after(order store.Order, from store.Cursor) position {
 	return position{place: placeOf(order, from.Score), sequence: int64(from.Sequence)}
 }
 
-// within tells how many of the sorted rows stand at or before p.
-func within(rows []walkRow, p position) int {
-	for i, r := range rows {
-		if r.at.compare(p) > 0 {
-			return i
-		}
-	}
-	return len(rows)
-}
-
 // walkRow is an entry that a walk meets.
 type walkRow struct {
 	at    position

@@ -85,6 +85,7 @@ func TestBoards(t *testing.T) {
 		return storetest.Harness[store.Boards]{
 			Open: func(t *testing.T) store.Boards {
 				e := h.open(t, folder)
+				e.SizeBoards(50, 8) // so that the suite's boards have many shelves
 				return wholeBoards{e.Boards(), e}
 			},
 			Shared: true, Reopens: true,

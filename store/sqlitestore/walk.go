@@ -127,47 +127,51 @@ type walking struct {
 	rows    []walkRow
 }
 
-// Entries that came after the version are passed over: at most the board, and no more than
-// have come since the walk began.
 const (
 	selectWalk = `SELECT key, place, sequence, NULL FROM entries INDEXED BY standings
-		WHERE board = ? AND (place, sequence) > (?, ?) AND sequence <= ? ORDER BY place, sequence LIMIT ?`
+		WHERE board = ? AND (place, sequence) > (?, ?) AND (place, sequence) <= (?, ?) AND sequence <= ?
+		ORDER BY place, sequence LIMIT ?`
 	selectWalkMeta = `SELECT s.key, s.place, s.sequence, e.meta FROM
 		(SELECT board, key, place, sequence FROM entries INDEXED BY standings
-			WHERE board = ? AND (place, sequence) > (?, ?) AND sequence <= ? ORDER BY place, sequence LIMIT ?) s
+			WHERE board = ? AND (place, sequence) > (?, ?) AND (place, sequence) <= (?, ?) AND sequence <= ?
+			ORDER BY place, sequence LIMIT ?) s
 		CROSS JOIN entries e ON e.board = s.board AND e.key = s.key ORDER BY s.place, s.sequence`
 	selectMoved = `SELECT key, place, sequence, meta FROM moved
-		WHERE board = ?1 AND log = ?2 AND (place, sequence) > (?3, ?4)
-			AND since <= ?5 AND at > ?5 AND at < 9223372036854775807 ORDER BY place, sequence LIMIT ?6`
+		WHERE board = ?1 AND log = ?2 AND (place, sequence) > (?3, ?4) AND (place, sequence) <= (?5, ?6)
+			AND since <= ?7 AND at > ?7 AND at < 9223372036854775807 ORDER BY place, sequence`
 	selectShown = `SELECT place, sequence FROM moved INDEXED BY moved_shown
 		WHERE board = ? AND log = ? AND (place, sequence) > (?, ?) AND (place, sequence) <= (?, ?)
 			AND since > ? AND at = 9223372036854775807`
+	skipEntries = `SELECT place, sequence FROM entries INDEXED BY standings
+		WHERE board = ? AND (place, sequence) > (?, ?) ORDER BY place, sequence LIMIT 1 OFFSET ?`
+	skipMoved = `SELECT place, sequence FROM moved
+		WHERE board = ? AND log = ? AND (place, sequence) > (?, ?) ORDER BY place, sequence LIMIT 1 OFFSET ?`
 )
 
-// run reads stretch by stretch: each ends where what was read of the entries or of the log
-// does.
+// run reads the whole page at once when nothing has changed since the version. Else it reads
+// stretch by stretch, each of which looks at a bounded number of entries and rows of the log,
+// however few of them the version has: so a walk looks at each of them hardly more than once.
 func (w *walking) run(ctx context.Context) error {
+	if w.version == int64(w.board.info.Sequence) {
+		rows, err := w.entries(ctx, lastPosition(), w.want)
+		w.rows = rows
+		return err
+	}
 	for more := true; more && len(w.rows) < w.want; {
-		limit := w.want - len(w.rows)
-		entries, err := w.entries(ctx, limit)
+		var end position
+		var err error
+		if end, more, err = w.stretch(ctx, w.want+w.want/4+100); err != nil {
+			return err
+		}
+		entries, err := w.stood(ctx, end)
 		if err != nil {
 			return err
 		}
-		end := w.at
-		if more = len(entries) == limit; more {
-			end = entries[limit-1].at
-		}
-		var moved []walkRow
-		if w.version != int64(w.board.info.Sequence) {
-			if entries, moved, err = w.logged(ctx, entries, limit); err != nil {
-				return err
-			}
-		}
-		if len(moved) == limit && (!more || moved[limit-1].at.compare(end) < 0) {
-			end, more = moved[limit-1].at, true
-		}
-		if more {
-			entries, moved = entries[:within(entries, end)], moved[:within(moved, end)]
+		log := w.board.log
+		moved, err := w.collect(ctx, selectMoved, w.board.id, log.number,
+			w.at.place, w.at.sequence, end.place, end.sequence, w.version)
+		if err != nil {
+			return err
 		}
 		w.rows, w.at = append(w.rows, weave(entries, moved)...), end
 	}
@@ -175,33 +179,49 @@ func (w *walking) run(ctx context.Context) error {
 	return nil
 }
 
+// stretch is where the next stretch ends, of at most so many entries, and rows of the log;
+// more tells that there are others behind it.
+func (w *walking) stretch(ctx context.Context, most int) (end position, more bool, err error) {
+	end, skip := lastPosition(), int64(most-1)
+	row, err := w.conn.first(ctx, skipEntries, w.board.id, w.at.place, w.at.sequence, skip)
+	if err != nil {
+		return end, false, err
+	}
+	if row != nil {
+		end, more = position{place: integer(row[0]), sequence: integer(row[1])}, true
+	}
+	row, err = w.conn.first(ctx, skipMoved, w.board.id, w.board.log.number, w.at.place, w.at.sequence, skip)
+	if err != nil || row == nil {
+		return end, more, err
+	}
+	if p := (position{place: integer(row[0]), sequence: integer(row[1])}); p.compare(end) < 0 {
+		end = p
+	}
+	return end, true, nil
+}
+
 // entries reads what stands now.
-func (w *walking) entries(ctx context.Context, limit int) ([]walkRow, error) {
+func (w *walking) entries(ctx context.Context, end position, limit int) ([]walkRow, error) {
 	sql := selectWalk
 	if w.board.metas {
 		sql = selectWalkMeta
 	}
-	return w.collect(ctx, sql, w.board.id, w.at.place, w.at.sequence, w.version, int64(limit))
+	return w.collect(ctx, sql, w.board.id, w.at.place, w.at.sequence, end.place, end.sequence, w.version, int64(limit))
 }
 
-// logged takes out of the entries what did not stand there at the version, and reads what
-// stood there then.
-func (w *walking) logged(ctx context.Context, entries []walkRow, limit int) (stood, moved []walkRow, err error) {
+// stood reads what stands now and stood there at the version: without what was shown since.
+func (w *walking) stood(ctx context.Context, end position) ([]walkRow, error) {
+	entries, err := w.entries(ctx, end, -1)
 	log := w.board.log
-	if n := len(entries); n > 0 && log.shown > 0 {
-		shown := make(map[position]bool)
-		last := entries[n-1].at
-		err := w.conn.query(ctx, selectShown, func(row []driver.Value) error {
-			shown[position{place: integer(row[0]), sequence: integer(row[1])}] = true
-			return nil
-		}, w.board.id, log.number, w.at.place, w.at.sequence, last.place, last.sequence, w.version)
-		if err != nil {
-			return nil, nil, err
-		}
-		entries = slices.DeleteFunc(entries, func(r walkRow) bool { return shown[r.at] })
+	if err != nil || len(entries) == 0 || log.shown == 0 {
+		return entries, err
 	}
-	moved, err = w.collect(ctx, selectMoved, w.board.id, log.number, w.at.place, w.at.sequence, w.version, int64(limit))
-	return entries, moved, err
+	shown := make(map[position]bool)
+	err = w.conn.query(ctx, selectShown, func(row []driver.Value) error {
+		shown[position{place: integer(row[0]), sequence: integer(row[1])}] = true
+		return nil
+	}, w.board.id, log.number, w.at.place, w.at.sequence, end.place, end.sequence, w.version)
+	return slices.DeleteFunc(entries, func(r walkRow) bool { return shown[r.at] }), err
 }
 
 func (w *walking) collect(ctx context.Context, sql string, args ...any) (rows []walkRow, err error) {

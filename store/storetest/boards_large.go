@@ -34,7 +34,7 @@ func largeCases() []boardsCase {
 // largeBoard fills a board with scores of one distribution, changes many of them, removes
 // half, and fills it again: at each stage every rank equals a full sort.
 func largeBoard(t *testing.T, h Harness[store.Boards], score func(rng *rand.Rand, i int) int64) {
-	const size, chunk = 9000, 1500
+	const size, chunk = 3000, 500
 	handles := openSome(t, h, 2)
 	w := newTwin(t, handles[0], "board", store.Descending)
 	rng := rand.New(rand.NewPCG(8, 9))
@@ -67,12 +67,12 @@ func largeBoard(t *testing.T, h Harness[store.Boards], score func(rng *rand.Rand
 	compareSample(t, w, rng)
 }
 
-// compareSample compares the whole board with the model, and for a few hundred entries their
+// compareSample compares the whole board with the model, and for a hundred entries their
 // Standing, and for some what is around them.
 func compareSample(t *testing.T, w *twin, rng *rand.Rand) {
 	t.Helper()
 	all := w.compare(t)
-	picks := append(rng.Perm(len(all))[:250], 0, 1, len(all)/2, len(all)-2, len(all)-1)
+	picks := append(rng.Perm(len(all))[:100], 0, 1, len(all)/2, len(all)-2, len(all)-1)
 	for i, at := range picks {
 		compareOne(t, w, all[at])
 		if i%10 != 0 {

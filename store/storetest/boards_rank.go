@@ -185,7 +185,7 @@ func rankWithoutHidden(t *testing.T, h Harness[store.Boards]) {
 //
 // case B1.
 func ranksOfLargeBoards(t *testing.T, h Harness[store.Boards]) {
-	const size = 6000
+	const size = 2500
 	b := open(t, h)
 	for _, scores := range []int64{3, 70, 2 * size / 3} {
 		w := newTwin(t, b, fmt.Sprintf("board/%d", scores), store.Descending)

@@ -267,7 +267,7 @@ func walkAgain(t *testing.T, h Harness[store.Boards]) {
 // walkLarge gives every entry of a board another score, and half of them a second one, while
 // somebody walks in the largest pages.
 func walkLarge(t *testing.T, h Harness[store.Boards]) {
-	const size = 4500
+	const size = 3200
 	handles := openSome(t, h, 2)
 	w := newTwin(t, handles[0], "board", store.Descending)
 	entries := make([]store.Submission, size)
