@@ -27,9 +27,13 @@ type sizes struct {
 	shelf int
 	// walkLog is how many entries a board logs for walks.
 	walkLog int64
+	// stretch is how many entries more than a page of a walk wants are looked at at once.
+	stretch int
 }
 
-func defaultSizes() sizes { return sizes{bucket: 1000, shelf: 64, walkLog: store.MaxWalkLog} }
+func defaultSizes() sizes {
+	return sizes{bucket: 1000, shelf: 64, walkLog: store.MaxWalkLog, stretch: 100}
+}
 
 // bucket counts the entries from a position up to the next bucket.
 type bucket struct {

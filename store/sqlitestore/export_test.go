@@ -51,9 +51,10 @@ func unsynced() []kind {
 	return all
 }
 
-// SizeBoards makes the buckets of boards so small that tests reach their edges.
+// SizeBoards makes the buckets of boards, and the stretches of walks, so small that tests
+// reach their edges.
 func (e *Engine) SizeBoards(bucket int64, shelf int) {
-	e.boards.sizes.bucket, e.boards.sizes.shelf = bucket, shelf
+	e.boards.sizes.bucket, e.boards.sizes.shelf, e.boards.sizes.stretch = bucket, shelf, 0
 }
 
 // LimitPages lets records.db grow to so many pages, as a full disk would. It must come

@@ -30,7 +30,7 @@ func (h *boards) Walk(ctx context.Context, board string, from store.Cursor, limi
 			if keep && !kept {
 				return nil
 			}
-			page, refused, err = b.walk(ctx, c, at, limit)
+			page, refused, err = b.walk(ctx, c, at, limit, h.sizes.stretch)
 			next = seen(at, page.Entries)
 			return err
 		})
@@ -98,12 +98,12 @@ func (w *keepWalk) apply(ctx context.Context, t *transaction) error {
 }
 
 // walk reads the next entries of the board as it was at the cursor's version.
-func (b boardRow) walk(ctx context.Context, c *conn, from store.Cursor, limit int) (page store.Page, refused, err error) {
+func (b boardRow) walk(ctx context.Context, c *conn, from store.Cursor, limit, stretch int) (page store.Page, refused, err error) {
 	page = store.Page{Total: from.Total, Info: store.BoardInfo{
 		Order: b.info.Order, Generation: from.Generation, Count: from.Total, Sequence: from.Version,
 	}}
 	want := int(max(0, min(int64(limit), from.Total-from.Seen)))
-	w := &walking{conn: c, board: b, version: int64(from.Version), at: after(b.info.Order, from), want: want}
+	w := &walking{conn: c, board: b, version: int64(from.Version), at: after(b.info.Order, from), want: want, most: want + want/4 + stretch}
 	if err := w.run(ctx); err != nil {
 		return store.Page{}, nil, err
 	}
@@ -124,6 +124,7 @@ type walking struct {
 	version int64
 	at      position // behind which it goes on
 	want    int
+	most    int // entries, and rows of the log, that a stretch looks at
 	rows    []walkRow
 }
 
@@ -160,7 +161,7 @@ func (w *walking) run(ctx context.Context) error {
 	for more := true; more && len(w.rows) < w.want; {
 		var end position
 		var err error
-		if end, more, err = w.stretch(ctx, w.want+w.want/4+100); err != nil {
+		if end, more, err = w.stretch(ctx); err != nil {
 			return err
 		}
 		entries, err := w.stood(ctx, end)
@@ -179,10 +180,9 @@ func (w *walking) run(ctx context.Context) error {
 	return nil
 }
 
-// stretch is where the next stretch ends, of at most so many entries, and rows of the log;
-// more tells that there are others behind it.
-func (w *walking) stretch(ctx context.Context, most int) (end position, more bool, err error) {
-	end, skip := lastPosition(), int64(most-1)
+// stretch is where the next stretch ends; more tells that there are others behind it.
+func (w *walking) stretch(ctx context.Context) (end position, more bool, err error) {
+	end, skip := lastPosition(), int64(w.most-1)
 	row, err := w.conn.first(ctx, skipEntries, w.board.id, w.at.place, w.at.sequence, skip)
 	if err != nil {
 		return end, false, err
