@@ -64,8 +64,9 @@ type Boards interface {
 	// order, generation, count and sequence only.
 	//
 	// The board may forget a version WalkFor after the last call of its walks, when more than
-	// MaxWalkLog entries have changed since, or when MaxWalks later versions are walked. Then,
-	// or when the board was made anew, or the cursor is another board's, the answer is
+	// MaxWalkLog entries have changed since (a driver may count from the oldest version that is
+	// walked without such a pause), or when MaxWalks later versions are walked. Then, or when
+	// the board was made anew, or repaired, or the cursor is another board's, the answer is
 	// ErrCursor. A board that has not changed since the beginning needs no memory: every handle
 	// goes on with the walk, at any time.
 	Walk(ctx context.Context, board string, from Cursor, limit int) (Page, Cursor, error)
