@@ -27,7 +27,7 @@ type sizes struct {
 	shelf int
 	// walkLog is how many entries a board logs for walks.
 	walkLog int64
-	// stretch is how many entries more than a page of a walk wants are looked at at once.
+	// stretch is how many entries more than a page of a walk wants one stretch has.
 	stretch int
 }
 

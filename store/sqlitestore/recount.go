@@ -141,7 +141,7 @@ func (b boardRow) finishCount(ctx context.Context, c *conn, from, end position) 
 	}
 	b.info.Sequence = max(b.info.Sequence, uint64(integer(row[1])))
 	if b.counted == nil {
-		if err := b.countWhole(ctx, c); err != nil {
+		if b, err = b.countWhole(ctx, c); err != nil {
 			return err
 		}
 	}
@@ -153,15 +153,15 @@ func (b boardRow) finishCount(ctx context.Context, c *conn, from, end position) 
 
 // countWhole corrects the numbers of the board. When they were wrong, so is what was read
 // since the beginning, and every walk that began with them.
-func (b *boardRow) countWhole(ctx context.Context, c *conn) error {
+func (b boardRow) countWhole(ctx context.Context, c *conn) (boardRow, error) {
 	row, err := c.first(ctx, lookHidden, b.id)
 	if err != nil {
-		return err
+		return b, err
 	}
 	hidden, newest := integer(row[0]), integer(row[1])
 	count, err := c.number(ctx, sumAllShelves, b.id)
 	if err != nil {
-		return err
+		return b, err
 	}
 	b.info.Sequence = max(b.info.Sequence, uint64(newest))
 	if count != b.info.Count || hidden != b.info.Hidden {
@@ -169,5 +169,5 @@ func (b *boardRow) countWhole(ctx context.Context, c *conn) error {
 		b.info.Sequence++
 		b.log.end()
 	}
-	return nil
+	return b, nil
 }
