@@ -271,13 +271,13 @@ func TestLogAfterAReboot(t *testing.T) {
 // The wall clock's steps neither end a log nor keep it.
 func TestLogIgnoresTheWallClock(t *testing.T) {
 	h, e, w, _ := walkedBoard(t)
-	h.step = 48 * time.Hour
+	h.turn(48 * time.Hour)
 	moveAll(t, e, 100)
 	w.step(t, e, 10)
-	h.step = -48 * time.Hour
+	h.turn(-48 * time.Hour)
 	moveAll(t, e, 200)
 	w.step(t, e, 10)
-	h.up += 2 * store.WalkFor
+	h.pass(2 * store.WalkFor)
 	moveAll(t, e, 300)
 	w.lost(t, e)
 }
@@ -322,12 +322,12 @@ func TestWalkHardlyWrites(t *testing.T) {
 			t.Error(next, err)
 		}
 	})
-	h.up += store.WalkFor/2 + time.Second
+	h.pass(store.WalkFor/2 + time.Second)
 	writes("half of the time later", true, func() { w.step(t, e, 10) })
 	writes("then", false, func() { w.step(t, e, 10) })
 	if _, err := e.Boards().Seal(t.Context(), "top"); err != nil {
 		t.Fatal(err)
 	}
-	h.up += 48 * time.Hour
+	h.pass(48 * time.Hour)
 	writes("a sealed board", false, func() { w.step(t, e, 10); beginWalk(t, e, "top").step(t, e, 10) })
 }
