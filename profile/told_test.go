@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -85,7 +86,9 @@ func TestTradesAreTold(t *testing.T) {
 			if _, err := swap(t.Context(), "t1", u, v); err != nil {
 				t.Fatal(err)
 			}
-			got := l.take()
+			got := slices.DeleteFunc(l.take(), func(told string) bool {
+				return strings.HasSuffix(told, " 1.1") // a look at the record in doubt may find what was there before, and say so again
+			})
 			slices.Sort(got)
 			if want := []string{"u 15 1.2", "v 10 1.2"}; !slices.Equal(got, want) {
 				t.Errorf("%v: told %q, want %q", kind, got, want)
