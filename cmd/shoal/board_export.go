@@ -71,20 +71,11 @@ func (c *boardExportCommand) write(ctx context.Context, x *exporter) (err error)
 	if c.File == "-" {
 		return x.export(ctx, x.t.out)
 	}
-	how := os.O_RDWR | os.O_CREATE | os.O_EXCL
-	switch {
-	case c.Resume:
-		how = os.O_RDWR
-	case c.Force:
-		how = os.O_RDWR | os.O_CREATE | os.O_TRUNC
+	f, err := openOutput(c.File, c.Resume, c.Force)
+	if err != nil {
+		return err
 	}
-	f, err := os.OpenFile(c.File, how, 0o600)
-	switch {
-	case errors.Is(err, os.ErrExist):
-		return usage("%s is there already; --resume goes on with it, --force overwrites it", c.File)
-	case err != nil:
-		return &exitError{exitUsage, err}
-	case c.Resume:
+	if c.Resume {
 		err = x.resume(f)
 	}
 	if err == nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/store"
@@ -29,7 +28,7 @@ func (*boardImportCommand) Help() string {
 	return `Entries are written in batches of 2,000 lines, each of them wholly or not at all. Of equal scores, those that come first in
 the file stand before those that come later. A broken line ends the import before its batch, with its number and what
 is wrong with it, unless --keep-going says otherwise; a summary comes at the end in any case. Importing a file again
-changes nothing. Hidden keys of an export are hidden.
+changes nothing. Hidden keys of an export are hidden, those of banned players too: by hand, so that lifting the ban does not show them.
 
   shoal board import Kills kills.jsonl --dry-run
   shoal board import OldKills scores.csv --format csv --order descending
@@ -40,15 +39,11 @@ changes nothing. Hidden keys of an export are hidden.
 // Run reads the file.
 func (c *boardImportCommand) Run(ctx context.Context, o *output) error {
 	c.long = true
-	in := io.Reader(os.Stdin)
-	if c.File != "-" {
-		f, err := os.Open(c.File)
-		if err != nil {
-			return &exitError{exitUsage, err}
-		}
-		defer func() { _ = f.Close() }()
-		in = f
+	in, err := openInput(c.File)
+	if err != nil {
+		return err
 	}
+	defer func() { _ = in.Close() }()
 	return c.onBoards(ctx, o, func(ctx context.Context, t *boardTool) error {
 		lines := newEntryReader(in, c.Format)
 		if err := lines.begin(); err != nil {

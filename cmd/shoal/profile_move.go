@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/shoalworks/shoal/profile"
 )
@@ -72,19 +71,9 @@ func (c *exportCommand) write(ctx context.Context, t *setTool, opts *profile.Exp
 	if c.File == "-" {
 		return c.writeTo(ctx, t, t.out, opts)
 	}
-	how := os.O_RDWR | os.O_CREATE | os.O_EXCL
-	switch {
-	case c.Resume:
-		how = os.O_RDWR
-	case c.Force:
-		how = os.O_RDWR | os.O_CREATE | os.O_TRUNC
-	}
-	f, err := os.OpenFile(c.File, how, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return report, &exitError{exitUsage, fmt.Errorf("%s is there already; --resume goes on with it, --force overwrites it", c.File)}
-	}
+	f, err := openOutput(c.File, c.Resume, c.Force)
 	if err != nil {
-		return report, &exitError{exitUsage, err}
+		return report, err
 	}
 	if c.Resume {
 		report, err = t.set.ResumeExport(ctx, f, opts)
@@ -130,15 +119,11 @@ unless --keep-going says otherwise; a summary comes at the end in any case. Impo
 // Run reads the file.
 func (c *importCommand) Run(ctx context.Context, o *output) error {
 	c.long = true
-	in := io.Reader(os.Stdin)
-	if c.File != "-" {
-		f, err := os.Open(c.File)
-		if err != nil {
-			return &exitError{exitUsage, err}
-		}
-		defer func() { _ = f.Close() }()
-		in = f
+	in, err := openInput(c.File)
+	if err != nil {
+		return err
 	}
+	defer func() { _ = in.Close() }()
 	return c.onSet(ctx, o, func(ctx context.Context, t *setTool) error {
 		p := newProgress(o, "lines")
 		opts := &profile.ImportOptions{

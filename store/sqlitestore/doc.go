@@ -36,8 +36,8 @@
 // order, in the same transaction as the entries. A rank is the sum of the better buckets and
 // the place inside its own: its cost does not depend on the depth, nor on how scores are
 // spread. Competition ranks cost the same. A dense rank counts the better scores: it jumps
-// from score to score, and where that does not pay looks at every better entry, some 0.1 to
-// 0.6 µs each. A dropped board is gone at once; its rows are removed in the background, or by
+// from score to score, and where that does not pay looks at every better entry
+// (BenchmarkDense). A dropped board is gone at once; its rows are removed in the background, or by
 // whoever opens the folder next after a crash.
 //
 // Hidden keys are in a table of their own, which neither ranks nor counts meet, and which
@@ -52,7 +52,7 @@
 //
 // Check compares one shelf of buckets (some 100,000 entries) at a time with the entries, each
 // in a snapshot. A repair forgets all counts and makes them anew, shelf by shelf: meanwhile
-// every rank is right, but one that is not counted yet costs up to 0.1 µs an entry better
+// every rank is right, but one that is not counted yet costs a look at each entry better
 // than it. A repair that a crash interrupts is ended by whoever opens the folder next.
 //
 // A folder of an older release is brought forward when it is opened. Processes of that
