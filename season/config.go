@@ -22,6 +22,18 @@ type Board struct {
 	Title string
 	// Order is which end is the best. Default store.Descending.
 	Order store.Order
+	// Rewards are what the places of a closed season get, as operations on the profile that are
+	// part of the transaction which stores the title. The first that covers the rank applies.
+	// Default none.
+	Rewards []Reward
+}
+
+// Reward is what places of a closed season get.
+type Reward struct {
+	// To is the last rank that gets it. The first is the one after the reward before, or 1.
+	To int
+	// Ops are the operations on the profile.
+	Ops []doc.Op
 }
 
 // Config is a season's rules. Zero is the default; [ParseConfig] reads it from JSON.
@@ -52,6 +64,9 @@ type Config struct {
 	Keep int
 	// CacheFor is how long a board's page is shown before it is read again. Default 30 s.
 	CacheFor time.Duration
+	// Name is where in the profile the player's display name is, as a JSON Pointer; it is shown
+	// on boards and kept in results. Default "": boards show no names.
+	Name string
 	// Path is where in the profile the block is, as a JSON Pointer. Default /seasons/<name>.
 	Path string
 }

@@ -124,11 +124,25 @@ type Deps struct {
 	// transaction that stores the title: exactly once. It must be pure. If the operations are
 	// refused, so is the title, until they are not.
 	Reward func(Title) []doc.Op
+	// Revoke derives operations on the profile that take the reward of a title back, because a
+	// correction has taken the title away or changed its rank. They are part of the transaction
+	// that corrects the title. Without it rewards that were given are kept, and never given
+	// again. It must be pure.
+	Revoke func(Title) []doc.Op
 	// OnTitle hears of new titles when they are durable. It is called at most once a title: a
 	// crash may swallow it, so it is for showing, not for paying.
 	OnTitle func(ctx context.Context, session Session, titles []Title)
+	// OnCorrected hears of titles that corrections changed, when that is durable. It is called
+	// like OnTitle.
+	OnCorrected func(ctx context.Context, session Session, changes []TitleChange)
 	// OnRefused hears of values that came too late.
 	OnRefused func(Refused)
 	// OnClosed hears of seasons that got a result, by this node or another, once each.
 	OnClosed func(Closed, *Result)
+}
+
+// TitleChange is what a correction did to a title of a player.
+type TitleChange struct {
+	Before Title // zero: the player moved up into a title (OnTitle hears of it too)
+	After  Title // zero: the title is withdrawn
 }

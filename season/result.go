@@ -27,11 +27,13 @@ type Result struct {
 
 // BoardResult is the best of one board.
 type BoardResult struct {
-	Board   string   `json:"board"`
-	Title   string   `json:"title"` // what the places of Top are called
-	Order   string   `json:"order"` // "descending" or "ascending"
-	Total   int64    `json:"total"` // entries of the sealed board
-	Digest  string   `json:"digest"`
+	Board  string `json:"board"`
+	Title  string `json:"title"` // what the places of Top are called
+	Order  string `json:"order"` // "descending" or "ascending"
+	Total  int64  `json:"total"` // entries of the sealed board
+	Digest string `json:"digest"`
+	// Missing: an operator closed the season without this board, because it could not be read.
+	Missing bool     `json:"missing,omitempty"`
 	Top     []Placed `json:"top"`     // these get titles; a place's rank is its position
 	Reserve []Placed `json:"reserve"` // these move up when somebody is disqualified
 
@@ -43,6 +45,8 @@ type Placed struct {
 	Rank  int    `json:"rank"` // from 1
 	Key   string `json:"key"`
 	Score int64  `json:"score"`
+	// Name is the player's display name as the board had it; empty when there was none.
+	Name string `json:"name,omitempty"`
 }
 
 // boardResult makes the result of a sealed board from its best entries in order.
