@@ -34,9 +34,8 @@ func seasonOf(board string) (season string, ok bool) {
 	return season, ok
 }
 
-// unrank removes the entries of a key, hidden ones too, and what moderation knows of it
-// (board.Service.EraseKey): a ban stays, without who made it and why. Sealed boards are what
-// results were made of: they do not change any more.
+// unrank removes the entries of a key, hidden ones and those of sealed boards too, and what
+// moderation knows of it (board.Service.EraseKey): a ban stays, without who made it and why.
 func (n *Node) unrank(ctx context.Context, mine func(board string) bool, key string) error {
 	for after := ""; ; {
 		names, err := n.Store().Boards().List(ctx, "", after, store.MaxPage)
@@ -51,7 +50,7 @@ func (n *Node) unrank(ctx context.Context, mine func(board string) bool, key str
 			if !mine(board) {
 				continue
 			}
-			if _, err := n.boards.Remove(ctx, board, key); err != nil && !errors.Is(err, store.ErrSealed) && !errors.Is(err, store.ErrNoBoard) {
+			if _, err := n.boards.Erase(ctx, board, key); err != nil && !errors.Is(err, store.ErrNoBoard) {
 				return fmt.Errorf("shoal: erase %s from board %s: %w", key, board, err)
 			}
 		}

@@ -277,6 +277,11 @@ func (b *backendBoards) Remove(context.Context, string, ...string) (int, error) 
 	return 0, unsupported("remove entries")
 }
 
+// Erase is not supported.
+func (b *backendBoards) Erase(context.Context, string, ...string) (int, error) {
+	return 0, unsupported("erase keys")
+}
+
 // Hide is not supported.
 func (b *backendBoards) Hide(context.Context, string, bool, ...string) (int, error) {
 	return 0, unsupported("hide entries")

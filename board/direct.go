@@ -157,6 +157,21 @@ func (s *Service) Remove(ctx context.Context, board string, keys ...string) (int
 	return n, directError("remove", board, err)
 }
 
+// Erase is Remove that a seal does not stop, for persons who must be forgotten: of a sealed
+// board the store forgets the keys (store.Boards.Erase). What a sealed board was read for
+// before, such as a season's result, is its reader's to erase.
+func (s *Service) Erase(ctx context.Context, board string, keys ...string) (int, error) {
+	n, err := s.Remove(ctx, board, keys...)
+	if !errors.Is(err, store.ErrSealed) {
+		return n, err
+	}
+	n, err = s.host.boards.Erase(ctx, board, keys...)
+	if b := s.boards.Load().byName[board]; b != nil && b.mayHaveWritten(err) {
+		b.cache.drop()
+	}
+	return n, directError("erase", board, err)
+}
+
 // claim takes what waits for the keys out of the queue once none of it is under way.
 func (s *Service) claim(ctx context.Context, b *board, keys []string) ([]pending, error) {
 	for flushed := false; ; {

@@ -126,6 +126,13 @@ func (b *boards) Remove(ctx context.Context, board string, keys ...string) (int,
 	})
 }
 
+// Erase implements store.Boards.
+func (b *boards) Erase(ctx context.Context, board string, keys ...string) (int, error) {
+	return doBoard(ctx, b, opBoardWrite, &BoardCall{Op: "erase", Board: board, Keys: keys}, func(ctx context.Context, d store.Boards) (int, error) {
+		return d.Erase(ctx, board, keys...)
+	})
+}
+
 // Walk implements store.Boards.
 func (b *boards) Walk(ctx context.Context, board string, from store.Cursor, limit int) (page store.Page, next store.Cursor, err error) {
 	next, err = doBoard(ctx, b, opBoardRead, &BoardCall{Op: "walk", Board: board, Read: BoardRead{Offset: from.Seen, Limit: limit}}, func(ctx context.Context, d store.Boards) (next store.Cursor, err error) {

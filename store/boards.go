@@ -75,6 +75,13 @@ type Boards interface {
 	// hidden stays hidden. A sealed board answers ErrSealed.
 	Remove(ctx context.Context, board string, keys ...string) (int, error)
 
+	// Erase forgets keys: their entries, their stamps, and that they are hidden; it returns how
+	// many keys the board knew. It is for persons who must be forgotten, and the only change of
+	// a sealed board: the ranks below move up, and a page of it read before is no longer what
+	// the board says. When it changed anything the sequence grows. A walk that began before may
+	// still show the entries, or, of a sealed board, may answer ErrCursor. A later Merge of the key is one of a new key.
+	Erase(ctx context.Context, board string, keys ...string) (int, error)
+
 	// Hide hides keys, or shows them again, and returns how many changed; when any did, the
 	// sequence grows. A key without an entry is hidden when one comes. An entry that is shown
 	// again stands where its score and its old sequence put it. A sealed board answers
@@ -86,7 +93,7 @@ type Boards interface {
 	// (≤ MaxPage).
 	Hidden(ctx context.Context, board, after string, limit int) ([]HiddenEntry, error)
 
-	// Seal ends all writes to the board, for ever, and returns its final state. When Seal has
+	// Seal ends all writes to the board, for ever (but for Erase), and returns its final state. When Seal has
 	// answered, no Merge that was in flight can still change the board. Again is the same.
 	Seal(ctx context.Context, board string) (BoardInfo, error)
 

@@ -313,6 +313,9 @@ func TestCallsOfNothingAreDone(t *testing.T) {
 	if scores, err := st.Boards().Scores(ctx, "b"); scores == nil || len(scores) != 0 || err != nil {
 		t.Errorf("Scores = %v, %v", scores, err)
 	}
+	if n, err := st.Boards().Erase(ctx, "b"); n != 0 || err != nil {
+		t.Errorf("Erase = %d, %v", n, err)
+	}
 	if n, err := st.Boards().Remove(ctx, "b"); n != 0 || err != nil {
 		t.Errorf("Remove = %d, %v", n, err)
 	}
@@ -348,6 +351,7 @@ func boardCalls(ctx context.Context, s *store.Store, board, key string) map[stri
 	_, answers["around"] = b.Around(ctx, board, key, 1, store.Ordinal)
 	_, answers["scores"] = b.Scores(ctx, board, key)
 	_, answers["remove"] = b.Remove(ctx, board, key)
+	_, answers["erase"] = b.Erase(ctx, board, key)
 	_, answers["hide"] = b.Hide(ctx, board, true, key)
 	_, answers["hidden"] = b.Hidden(ctx, board, "after", 1)
 	_, _, answers["walk"] = b.Walk(ctx, board, store.Cursor{}, 1)
@@ -368,7 +372,7 @@ func TestMalformedBoardNameIsRefused(t *testing.T) {
 }
 
 func TestMalformedEntryKeyIsRefused(t *testing.T) {
-	for name, field := range map[string]string{"standing": "key", "around": "key", "scores": "keys[0]", "remove": "keys[0]", "hide": "keys[0]"} {
+	for name, field := range map[string]string{"standing": "key", "around": "key", "scores": "keys[0]", "remove": "keys[0]", "erase": "keys[0]", "hide": "keys[0]"} {
 		for _, key := range []string{"", "a b", "\x7f", strings.Repeat("k", store.MaxEntryKey+1)} {
 			s := &spy{}
 			err := boardCalls(t.Context(), watched(t, s), "b", key)[name]

@@ -120,6 +120,16 @@ func (c checkedBoards) Remove(ctx context.Context, board string, keys ...string)
 	return c.Boards.Remove(ctx, board, keys...)
 }
 
+func (c checkedBoards) Erase(ctx context.Context, board string, keys ...string) (int, error) {
+	if err := firstError(checkBoard(board), checkEntryKeys(keys)); err != nil {
+		return 0, err
+	}
+	if len(keys) == 0 {
+		return 0, nil
+	}
+	return c.Boards.Erase(ctx, board, keys...)
+}
+
 func (c checkedBoards) Walk(ctx context.Context, board string, from Cursor, limit int) (Page, Cursor, error) {
 	if err := firstError(checkBoard(board), checkCount("limit", limit, MaxPage), checkCursor(from)); err != nil {
 		return Page{}, from, err

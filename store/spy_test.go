@@ -124,6 +124,11 @@ func (s spyBoards) Remove(_ context.Context, board string, keys ...string) (int,
 	return len(keys), nil
 }
 
+func (s spyBoards) Erase(_ context.Context, board string, keys ...string) (int, error) {
+	s.saw("erase %s %q", board, keys)
+	return len(keys), nil
+}
+
 func (s spyBoards) Seal(_ context.Context, board string) (store.BoardInfo, error) {
 	s.saw("seal %s", board)
 	return store.BoardInfo{}, nil

@@ -79,6 +79,14 @@ func (b *boards) Remove(ctx context.Context, board string, keys ...string) (int,
 	})
 }
 
+// Erase implements store.Boards.
+func (b *boards) Erase(ctx context.Context, board string, keys ...string) (int, error) {
+	keys = slices.Clone(keys) // it may be needed after the call
+	return through(ctx, b.port, b.call("erase", true, board), func(ctx context.Context) (int, error) {
+		return b.next.Erase(ctx, board, keys...)
+	})
+}
+
 // walked is the answer of Walk.
 type walked struct {
 	page store.Page

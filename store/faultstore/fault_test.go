@@ -193,6 +193,16 @@ func TestOtherBoardWritesUnderEachFault(t *testing.T) {
 			return err
 		}, sealed)
 	})
+	t.Run("erase", func(t *testing.T) {
+		batch := store.Batch{Rule: store.Best, Entries: []store.Submission{{Key: "key", Score: 1}}}
+		writeUnder(t, "erase", func(ctx context.Context, w *world) error {
+			if _, err := w.plain.Boards.Merge(ctx, "board", batch); err != nil {
+				return err
+			}
+			_, err := w.parts.Boards.Erase(ctx, "board", "key")
+			return err
+		}, func(w *world) bool { return !w.entered("key") })
+	})
 	t.Run("remove", func(t *testing.T) {
 		batch := store.Batch{Rule: store.Best, Entries: []store.Submission{{Key: "key", Score: 1}}}
 		writeUnder(t, "remove", func(ctx context.Context, w *world) error {

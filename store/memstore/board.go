@@ -170,6 +170,26 @@ func (b *board) remove(keys []string) int {
 	return n
 }
 
+// erase forgets keys, hidden ones too, and returns how many were known.
+func (b *board) erase(keys []string) int {
+	n := 0
+	for _, key := range keys {
+		e, ok := b.entries[key]
+		if ok && !b.isHidden(key) {
+			b.standing.remove(e)
+		}
+		if ok || b.isHidden(key) {
+			n++
+		}
+		delete(b.entries, key)
+		delete(b.hidden, key)
+	}
+	if n > 0 {
+		b.change(n)
+	}
+	return n
+}
+
 // visible is the entry of key, unless it is hidden.
 func (b *board) visible(key string) (*entry, bool) {
 	e, ok := b.entries[key]

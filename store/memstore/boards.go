@@ -190,6 +190,15 @@ func (h *boards) Remove(ctx context.Context, name string, keys ...string) (remov
 	return removed, err
 }
 
+// Erase implements store.Boards.
+func (h *boards) Erase(ctx context.Context, name string, keys ...string) (erased int, err error) {
+	err = h.write(ctx, "erase", name, func(b *board) error {
+		erased = b.erase(keys)
+		return nil
+	})
+	return erased, err
+}
+
 // Seal implements store.Boards.
 func (h *boards) Seal(ctx context.Context, name string) (info store.BoardInfo, err error) {
 	err = h.write(ctx, "seal", name, func(b *board) error {

@@ -24,8 +24,24 @@ func edit(ctx context.Context, t *transaction, board string, z sizes) (e *editin
 	if refused = refuse(b, ok); refused != nil {
 		return nil, refused, nil
 	}
+	return begin(t, b, z), nil, nil
+}
+
+// editSealed is edit that a seal does not stop.
+func editSealed(ctx context.Context, t *transaction, board string, z sizes) (e *editing, refused, err error) {
+	b, ok, err := findBoard(ctx, t.conn, board)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !ok {
+		return nil, store.ErrNoBoard, nil
+	}
+	return begin(t, b, z), nil, nil
+}
+
+func begin(t *transaction, b boardRow, z sizes) *editing {
 	b.log.forget(t.at)
-	return &editing{conn: t.conn, board: b, sizes: z}, nil, nil
+	return &editing{conn: t.conn, board: b, sizes: z}
 }
 
 // refuse is why a board takes no writes.

@@ -37,6 +37,7 @@ func Boards(t *testing.T, fresh func(t *testing.T) Harness[store.Boards]) {
 		{"walk", walkCases()},
 		{"check", boardCheckCases()},
 		{"seal", sealCases()},
+		{"erase", eraseCases()},
 		{"random", randomCases()},
 		{"large", largeCases()},
 		{"race", boardRaceCases()},
@@ -117,6 +118,17 @@ func (w *twin) remove(t tester, keys ...string) {
 	wantWord(t, "Remove", err, wantErr)
 	if n != wanted {
 		t.Fatalf("Remove %q = %d, want %d", keys, n, wanted)
+	}
+}
+
+// erase erases from both and compares the answers.
+func (w *twin) erase(t tester, keys ...string) {
+	t.Helper()
+	wanted := w.model.Erase(keys...)
+	n, err := w.boards.Erase(t.Context(), w.name, keys...)
+	wantWord(t, "Erase", err, nil)
+	if n != wanted {
+		t.Fatalf("Erase %q = %d, want %d", keys, n, wanted)
 	}
 }
 

@@ -94,6 +94,7 @@ func everyBoardCall(ctx context.Context, b store.Boards, name string) map[string
 		_, answers["Merge "+batch.Rule.String()] = b.Merge(ctx, name, batch)
 	}
 	_, answers["Remove"] = b.Remove(ctx, name, "key")
+	_, answers["Erase"] = b.Erase(ctx, name, "key")
 	_, answers["Hide"] = b.Hide(ctx, name, true, "key")
 	_, answers["Show"] = b.Hide(ctx, name, false, "key")
 	_, answers["Hidden"] = b.Hidden(ctx, name, "", 10)

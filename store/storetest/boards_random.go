@@ -36,6 +36,12 @@ func randomHistories(t *testing.T, h Harness[store.Boards]) {
 			"remove": func(t *rapid.T) {
 				w.remove(t, rapid.SliceOfNDistinct(drawKey(), 1, 3, rapid.ID[string]).Draw(t, "keys")...)
 			},
+			"erase": func(t *rapid.T) {
+				w.erase(t, rapid.SliceOfNDistinct(drawKey(), 1, 2, rapid.ID[string]).Draw(t, "keys")...)
+				if w.model.sealed {
+					strolls = nil // they may have ended
+				}
+			},
 			"hide": func(t *rapid.T) {
 				hidden := rapid.IntRange(0, 2).Draw(t, "hide") > 0
 				w.hide(t, hidden, rapid.SliceOfNDistinct(drawKey(), 1, 3, rapid.ID[string]).Draw(t, "keys")...)

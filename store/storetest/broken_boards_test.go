@@ -24,6 +24,7 @@ type boards struct {
 	drop     func(ctx context.Context, board string) error
 	info     func(ctx context.Context, board string) (store.BoardInfo, error)
 	scores   func(ctx context.Context, board string, keys []string) (map[string]store.Entry, error)
+	erase    func(ctx context.Context, board string, keys []string) (int, error)
 	hide     func(ctx context.Context, board string, hidden bool, keys []string) (int, error)
 	hidden   func(ctx context.Context, board, after string, limit int) ([]store.HiddenEntry, error)
 	walk     func(ctx context.Context, board string, from store.Cursor, limit int) (store.Page, store.Cursor, error)
@@ -42,6 +43,13 @@ func (b *boards) Scores(ctx context.Context, board string, keys ...string) (map[
 		return b.scores(ctx, board, keys)
 	}
 	return b.Boards.Scores(ctx, board, keys...)
+}
+
+func (b *boards) Erase(ctx context.Context, board string, keys ...string) (int, error) {
+	if b.erase != nil {
+		return b.erase(ctx, board, keys)
+	}
+	return b.Boards.Erase(ctx, board, keys...)
 }
 
 func (b *boards) Hide(ctx context.Context, board string, hidden bool, keys ...string) (int, error) {

@@ -154,6 +154,25 @@ func brokenHides() []broken {
 				return b.Boards.Remove(ctx, board, shown...)
 			}
 		})},
+		{name: "what is sealed cannot be erased", topic: "erase", boards: ofBoards(func(b *boards) {
+			b.erase = func(ctx context.Context, board string, keys []string) (int, error) {
+				if info, err := b.Info(ctx, board); err == nil && info.Sealed {
+					return 0, store.ErrSealed
+				}
+				return b.Boards.Erase(ctx, board, keys...)
+			}
+		})},
+		{name: "an erased key stays hidden", topic: "erase", boards: ofBoards(func(b *boards) {
+			b.erase = func(ctx context.Context, board string, keys []string) (int, error) {
+				return b.Boards.Remove(ctx, board, keys...)
+			}
+		})},
+		{name: "erase counts what it is asked for", topic: "erase", boards: ofBoards(func(b *boards) {
+			b.erase = func(ctx context.Context, board string, keys []string) (int, error) {
+				_, err := b.Boards.Erase(ctx, board, keys...)
+				return len(keys), err
+			}
+		})},
 		{name: "hidden keys do not survive", topic: "close", boards: hiddenForgotten},
 	}...)
 }

@@ -123,6 +123,22 @@ func (m *ModelBoard) Remove(keys ...string) (int, error) {
 	return before - len(m.entries), nil
 }
 
+// Erase is what store.Boards.Erase does and answers.
+func (m *ModelBoard) Erase(keys ...string) int {
+	n := 0
+	for _, key := range keys {
+		if _, ok := m.entries[key]; ok || m.hidden[key] {
+			n++
+		}
+		delete(m.entries, key)
+		delete(m.hidden, key)
+	}
+	if n > 0 {
+		m.sequence++
+	}
+	return n
+}
+
 // Seal is what store.Boards.Seal does and answers, but for the generation.
 func (m *ModelBoard) Seal() store.BoardInfo {
 	m.sealed = true
