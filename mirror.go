@@ -273,7 +273,7 @@ func (r *refill) merge(ctx context.Context) error {
 
 func (r *refill) create(ctx context.Context) error {
 	return r.insist(ctx, func() error {
-		_, err := r.node.boards.Create(ctx, r.board, store.BoardSpec{Order: r.cfg.Order, Generation: r.node.NewToken()})
+		_, err := r.node.boards.Create(ctx, r.board, store.BoardSpec{Order: r.cfg.Order, Generation: r.node.NewToken("generation", r.board)})
 		return err
 	})
 }

@@ -131,10 +131,10 @@ func (by Moderator) check(board string) error {
 func (s *Service) audit(ctx context.Context, by Moderator, e AuditEntry) (id string, err error) {
 	e.At = s.host.now().UTC()
 	e.Actor, e.Reason = strings.Clone(by.Actor), by.Reason
-	e.ID = fmt.Sprintf("%016x%08x", ^uint64(e.At.UnixNano()), uint32(s.host.random()))
+	e.ID = fmt.Sprintf("%016x%08x", ^uint64(e.At.UnixNano()), uint32(s.host.random("audit id", e.Board)))
 	write := store.Write{
 		Key: auditFolder + e.ID, Op: store.Put, Value: form(auditForm{formatNow, e}),
-		Version: s.version(),
+		Version: s.version("audit", e.ID),
 	}
 	for range auditTries { // the same write each time: it does not matter which one lands
 		if err = s.commit(ctx, store.Tx{write})[0]; err == nil || store.OutcomeOf(err) == store.NotDone {
@@ -196,7 +196,7 @@ func (s *Service) eraseAudited(ctx context.Context, key string, mine func(board 
 		if !strings.Contains(string(rec.Value), key) || json.Unmarshal(rec.Value, &f) != nil || !mine(f.Board) || !f.erase(key) {
 			continue // one that cannot be read is not written over
 		}
-		write := store.Write{Key: rec.Key, Op: store.Put, Value: form(f), If: store.Is(rec.Version), Version: s.version()}
+		write := store.Write{Key: rec.Key, Op: store.Put, Value: form(f), If: store.Is(rec.Version), Version: s.version("audit done", rec.Key)}
 		again = s.commit(ctx, store.Tx{write})[0] != nil || again
 	}
 	return again, nil

@@ -75,7 +75,7 @@ type Host struct {
 	Boards  store.Boards
 	Records store.Records // nil: no moderation
 	Bus     store.Bus
-	Random  func() uint64 // default: 1, 2, 3, …
+	Random  func(purpose, key string) uint64 // default: 1, 2, 3, …
 	Clock   clock.Clock
 	Now     func() time.Time
 	Logger  *slog.Logger
@@ -87,7 +87,7 @@ func NewOn(h Host, o *Options) (*Service, error) {
 	next := uint64(0)
 	random := h.Random
 	if random == nil {
-		random = func() uint64 { next++; return next }
+		random = func(string, string) uint64 { next++; return next }
 	}
 	return newService(host{
 		id: h.ID, source: h.ID + "/boards", boards: h.Boards, records: h.Records, bus: h.Bus, clock: clock.Or(h.Clock),

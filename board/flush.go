@@ -342,7 +342,7 @@ func (s *Service) prepare(ctx context.Context, b *board, c batch) error {
 func (s *Service) create(ctx context.Context, b *board) error {
 	ctx, cancel := s.bounded(s.inside(ctx))
 	defer cancel()
-	generation := fmt.Sprintf("%016x%016x", s.host.random(), s.host.random())
+	generation := fmt.Sprintf("%016x%016x", s.host.random("generation", b.name), s.host.random("generation", b.name))
 	info, err := s.host.boards.Create(ctx, b.name, store.BoardSpec{Order: b.cfg.Order, Generation: generation})
 	switch {
 	case errors.Is(err, store.ErrInvalid):

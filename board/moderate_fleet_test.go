@@ -61,7 +61,7 @@ func (f *fleet) joinOn(records store.Records, o *board.Options) *seat {
 	rng := rand.New(rand.NewPCG(f.n, 7))
 	m.Service, err = board.NewOn(board.Host{
 		ID: fmt.Sprint("n-", f.n), Boards: st.Boards(), Records: st.Durable(), Bus: st.Bus(), Now: time.Now, Logger: discard(),
-		Random: func() uint64 {
+		Random: func(string, string) uint64 {
 			mu.Lock()
 			defer mu.Unlock()
 			return rng.Uint64()

@@ -120,12 +120,12 @@ func settleMarked(changes []marked, errs []error, marks map[string]store.Version
 }
 
 func (s *Service) mark(kind markKind, key string) store.Write {
-	return store.Write{Key: kind.of(key), Op: store.Put, Value: form(markForm{}), Version: s.version()}
+	return store.Write{Key: kind.of(key), Op: store.Put, Value: form(markForm{}), Version: s.version("mark", key)}
 }
 
 // put is a write of a record of a key, on the condition that it is as it was read.
 func (s *Service) put(key string, was store.Version, f any) *store.Write {
-	return &store.Write{Key: key, Op: store.Put, Value: form(f), If: store.Is(was), Version: s.version()}
+	return &store.Write{Key: key, Op: store.Put, Value: form(f), If: store.Is(was), Version: s.version("moderate", key)}
 }
 
 // follow has boards show and hide the keys as the records say, until the records stay the

@@ -135,7 +135,7 @@ func (s *Service) looked(err error) (again bool) {
 
 // jittered is d give or take a tenth, so that nodes do not look together.
 func (s *Service) jittered(d time.Duration) time.Duration {
-	return d - d/10 + time.Duration(s.host.random()%uint64(d/5))
+	return d - d/10 + time.Duration(s.host.random("look", "")%uint64(d/5))
 }
 
 // lookIfOld begins a look when the last one began a while ago. The writing goroutine calls it
@@ -255,4 +255,6 @@ func (s *Service) get(ctx context.Context, keys ...string) ([]store.Record, erro
 	return out, nil
 }
 
-func (s *Service) version() store.Version { return store.VersionFrom(s.host.random()) }
+func (s *Service) version(purpose, key string) store.Version {
+	return store.VersionFrom(s.host.random(purpose, key))
+}

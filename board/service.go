@@ -62,7 +62,7 @@ type host struct {
 	bus     store.Bus     // nil: none
 	clock   clock.Clock
 	born    time.Time // by clock
-	random  func() uint64
+	random  func(purpose, key string) uint64
 	now     func() time.Time // fleet time
 	logger  *slog.Logger
 	closing <-chan struct{} // closed when the node begins to close
@@ -80,7 +80,7 @@ type registry struct {
 func New(n *node.Node, o *Options) (*Service, error) {
 	s, err := newService(host{
 		id:      n.ID(),
-		source:  n.ID() + "/" + n.NewToken(),
+		source:  n.ID() + "/" + n.NewToken("boards", ""),
 		boards:  n.For(node.ClassBoard).Boards(),
 		meter:   meterOf(n),
 		records: n.For(node.ClassBoard).Durable(),

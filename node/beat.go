@@ -90,7 +90,7 @@ func (n *Node) renewMark(ctx context.Context) {
 	if !due {
 		return
 	}
-	v := n.NewVersion()
+	v := n.NewVersion("mark", n.id)
 	err := n.st.Fast().Commit(ctx, store.Tx{{Key: n.markKey(slot), Op: store.Put, Value: []byte("{}"), Version: v}})[0]
 	if err != nil {
 		n.opts.Logger.DebugContext(ctx, "mark did not land", "node", n.id, "err", err)
@@ -132,7 +132,7 @@ func (n *Node) sendBeat(ctx context.Context, closed bool) error {
 	n.mu.Unlock()
 	form.Started, form.Players = n.started(), n.countPlayers()
 
-	b := sentBeat{version: n.NewVersion(), sent: n.opts.Clock.Now()}
+	b := sentBeat{version: n.NewVersion("beat", n.id), sent: n.opts.Clock.Now()}
 	err := n.st.Fast().Commit(ctx, store.Tx{{
 		Key: n.beatKey(), Op: store.Put, Value: form.encode(), If: store.Is(p.cond()), Version: b.version,
 	}})[0]

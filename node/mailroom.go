@@ -116,7 +116,7 @@ func (n *Node) Tell(ctx context.Context, holder string, note Note) error {
 // LeaveNote puts note into the fast store for holder, whatever is there: the newest wins.
 // It returns the note's version; with an unknown outcome too, since the note may be there.
 func (n *Node) LeaveNote(ctx context.Context, holder string, note Note) (store.Version, error) {
-	v := n.NewVersion()
+	v := n.NewVersion("note", note.Key)
 	err := n.st.Fast().Commit(ctx, store.Tx{{
 		Key: note.StoreKey(holder), Op: store.Put, Value: note.Encode(), Version: v,
 	}})[0]

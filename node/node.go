@@ -50,7 +50,7 @@ type Node struct {
 	}
 	random struct {
 		sync.Mutex
-		next func() uint64
+		next func(purpose, key string) uint64
 	}
 	janitor janitor // of the census goroutine
 	closing closing
@@ -66,9 +66,10 @@ func Start(ctx context.Context, st *store.Store, opts *Options) (*Node, error) {
 	n := &Node{st: st, opts: o, failed: make(chan struct{})}
 	n.random.next = o.Random
 	if o.Random == nil {
-		n.random.next = rand.NewChaCha8(systemSeed()).Uint64
+		chance := rand.NewChaCha8(systemSeed())
+		n.random.next = func(string, string) uint64 { return chance.Uint64() }
 	}
-	n.id = o.Name + "-" + n.word(idLetters)
+	n.id = o.Name + "-" + n.word(idLetters, "id", o.Name)
 	n.mu.handlers = make(map[string]func(Note))
 	n.mu.seen, n.mu.deaths = make(map[string]sight), make(map[string]death)
 	n.closing.begun = make(chan struct{})
@@ -93,7 +94,7 @@ func Start(ctx context.Context, st *store.Store, opts *Options) (*Node, error) {
 	n.loops.Go(func() { n.everyWhile(loopCtx, beatCtx, o.Beat, n.beat) })
 	n.loops.Go(func() { n.every(loopCtx, o.AskEvery, n.readNotes) })
 	n.loops.Go(func() { n.every(loopCtx, o.Beat, n.keepTime) })
-	chance := rand.New(rand.NewPCG(n.Random(), n.Random())) // the census goroutine's own
+	chance := rand.New(rand.NewPCG(n.Random("census", n.id), n.Random("census", n.id))) // the census goroutine's own
 	n.janitor.draw = chance.IntN
 	offset := time.Duration(chance.Int64N(int64(censusEvery * o.Beat)))
 	n.loops.Go(func() { n.keepCensus(loopCtx, offset) })
@@ -121,18 +122,21 @@ func (n *Node) Rules() Rules {
 	return Rules{DeadAfter: n.opts.DeadAfter, LeaseTimeout: n.opts.LeaseTimeout, Beat: n.opts.Beat}
 }
 
-// Random yields 64 random bits.
-func (n *Node) Random() uint64 {
+// Random yields 64 random bits. purpose and key say what they are for, and of what; see
+// Options.Random.
+func (n *Node) Random(purpose, key string) uint64 {
 	n.random.Lock()
 	defer n.random.Unlock()
-	return n.random.next()
+	return n.random.next(purpose, key)
 }
 
-// NewVersion is a version for one write.
-func (n *Node) NewVersion() store.Version { return store.VersionFrom(n.Random()) }
+// NewVersion is a version for one write: by what, and to what.
+func (n *Node) NewVersion(purpose, key string) store.Version {
+	return store.VersionFrom(n.Random(purpose, key))
+}
 
-// NewToken names a session: 24 random letters and digits (120 bits).
-func (n *Node) NewToken() string { return n.word(tokenLetters) }
+// NewToken names a session, or something else, of a key: 24 random letters and digits (120 bits).
+func (n *Node) NewToken(purpose, key string) string { return n.word(tokenLetters, purpose, key) }
 
 const (
 	idLetters    = 8
@@ -141,10 +145,10 @@ const (
 	perDraw      = 12                                 // letters of five bits in 64 random bits
 )
 
-func (n *Node) word(length int) string {
+func (n *Node) word(length int, purpose, key string) string {
 	out := make([]byte, 0, length)
 	for len(out) < length {
-		bits := n.Random()
+		bits := n.Random(purpose, key)
 		for range min(perDraw, length-len(out)) {
 			out = append(out, letters[bits&31])
 			bits >>= 5

@@ -284,7 +284,7 @@ func TestIDIsNewAtEveryStart(t *testing.T) {
 		if a.ID() == b.ID() || !strings.HasPrefix(a.ID(), "same-") || len(a.ID()) != len("same-")+8 {
 			t.Fatalf("ids %s and %s", a.ID(), b.ID())
 		}
-		if x, y := a.NewToken(), a.NewToken(); x == y || len(x) != 24 {
+		if x, y := a.NewToken("test", "k"), a.NewToken("test", "k"); x == y || len(x) != 24 {
 			t.Fatalf("tokens %s and %s", x, y)
 		}
 	})

@@ -36,9 +36,11 @@ type Options struct {
 	Limits Limits
 	// Clock is the local clock. Default: the system's.
 	Clock clock.Clock
-	// Random yields random bits for ids, tokens and versions; the node serialises the calls.
-	// A simulation gives a seeded one. Default: ChaCha8 seeded by the system.
-	Random func() uint64
+	// Random yields random bits for ids, tokens, versions and pauses; the node serialises the
+	// calls. purpose and key say what a draw is for: a simulation gives a seeded source that
+	// goes by them, so that it does not matter which of two goroutines draws first. Others
+	// ignore them. Default: ChaCha8 seeded by the system.
+	Random func(purpose, key string) uint64
 	// Logger takes what an operator should know. Default: slog.Default().
 	Logger *slog.Logger
 }

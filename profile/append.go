@@ -80,7 +80,7 @@ func (s *Session) journalableLocked() (doc.Value, uint64, []mark) {
 
 // draft takes what is to be journaled now. ok is false when nothing is.
 func (s *Session) draft() (d *draft, ok bool) {
-	version, marker := s.set.node.NewVersion(), s.set.node.NewVersion()
+	version, marker := s.set.node.NewVersion("append", s.key), s.set.node.NewVersion("marker", s.key)
 	now := s.set.clk.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -278,7 +278,7 @@ func (s *Session) failedLocked(err error) {
 	j.working, j.tries = false, 0
 	s.tidiedLocked()
 	j.fails++
-	j.retry = s.set.clk.Now().Add(backoff(j.fails, s.set.node.Random()))
+	j.retry = s.set.clk.Now().Add(backoff(j.fails, s.set.node.Random("append retry", s.key)))
 	s.refuseSyncsLocked(errUnjournaled)
 	if j.fails == maxFails && s.dirtyLocked() {
 		s.set.log.WarnContext(s.set.life(), "journal not stored: saving instead", "key", s.key, "err", err)

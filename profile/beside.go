@@ -126,7 +126,7 @@ func (b beside) empty() bool { return len(b.entries) == 0 && b.keep == nil }
 
 // row is a write that cannot be refused for what stands there.
 func (s *Set) row(key string, value []byte) store.Write {
-	return store.Write{Key: key, Op: store.Put, Value: value, If: store.Any(), Version: s.node.NewVersion()}
+	return store.Write{Key: key, Op: store.Put, Value: value, If: store.Any(), Version: s.node.NewVersion("row", key)}
 }
 
 // settleBesideLocked takes in what the record is known to hold: what went with it is stored.

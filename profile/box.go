@@ -258,7 +258,7 @@ func (r *mailRound) unread(err error) {
 		return
 	}
 	r.fails++
-	r.again(r.s.set.clk.Now().Add(mailAgain + backoff(r.fails, r.s.set.node.Random())))
+	r.again(r.s.set.clk.Now().Add(mailAgain + backoff(r.fails, r.s.set.node.Random("box retry", r.s.key))))
 }
 
 // await waits until what was dealt with is stored, so that one Tx at a time is filled, and no

@@ -131,7 +131,7 @@ func (s *Set) freeOrphan(ctx context.Context, o *orphan) {
 		delete(s.mu.disowned, o.token)
 	} else {
 		o.fails++
-		o.due = s.clk.Now().Add(backoff(o.fails, s.node.Random()))
+		o.due = s.clk.Now().Add(backoff(o.fails, s.node.Random("disown retry", o.token)))
 	}
 	s.mu.Unlock()
 	if err != nil && !errors.Is(err, errStartOver) {
@@ -164,7 +164,7 @@ func (s *Set) setFree(ctx context.Context, c node.Class, z *seizure, r reading, 
 	if err := s.node.Pass(ctx, c, node.KindWrite); err != nil {
 		return false, err
 	}
-	free, v := freed(rec, evidence, s.node.Now()), s.node.NewVersion()
+	free, v := freed(rec, evidence, s.node.Now()), s.node.NewVersion("free", z.key)
 	rows := slices.Concat(z.beside, z.acts)
 	err = s.put(z.key, free, r.version, v, rows...)
 	if unstorable(err) && len(rows) > 0 { // what goes beside it is no reason not to

@@ -78,7 +78,7 @@ func (e *EditRefusedError) Error() string { return "refused by the holder: " + e
 // again with the same id.
 func (s *Set) Edit(ctx context.Context, key string, src Source, ops ...doc.Op) (Edited, error) {
 	if src.ID == "" {
-		src.ID = s.post.mint(s.node)
+		src.ID = s.post.mint(s.node, key)
 	}
 	out, err := Edited{ID: src.ID}, errors.Join(name.CheckKey("key", key), name.CheckKey("id", src.ID))
 	if err != nil {

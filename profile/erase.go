@@ -161,7 +161,7 @@ func (s *Set) eraseBatch(gone []erasure) (again []erasure) {
 // later puts a removal off; false gives it up.
 func (e *erasure) later(s *Set) bool {
 	e.tries++
-	e.due = s.clk.Now().Add(backoff(e.tries+3, s.node.Random()))
+	e.due = s.clk.Now().Add(backoff(e.tries+3, s.node.Random("erase retry", e.key)))
 	return e.due.Before(e.end)
 }
 

@@ -58,7 +58,7 @@ func (m *importing) batch(ctx context.Context, list []candidate) (refused *Impor
 		if fails++; fails >= importTries {
 			return nil, err
 		}
-		if err := clock.Sleep(ctx, m.set.clk, backoff(fails, m.set.node.Random())); err != nil {
+		if err := clock.Sleep(ctx, m.set.clk, backoff(fails, m.set.node.Random("import retry", m.set.name))); err != nil {
 			return nil, err
 		}
 	}
@@ -146,7 +146,7 @@ func (w *importWrites) decide(p *importee) bool {
 		p.next = next
 		p.write = store.Write{
 			Key: recordKey(w.set.name, p.key), Op: store.Put, Value: next.encode(),
-			If: store.Is(p.found.version), Version: w.set.node.NewVersion(),
+			If: store.Is(p.found.version), Version: w.set.node.NewVersion("import", p.key),
 		}
 		return false
 	case importSame:

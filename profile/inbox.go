@@ -86,7 +86,7 @@ func (s *Set) accept(n node.Note) {
 	accepted.Accepted = true
 	err := s.fast.Commit(ctx, store.Tx{{
 		Key: node.NoteKey(s.node.ID(), s.name, n.Key), Op: store.Put, Value: accepted.Encode(),
-		If: store.Is(n.Version), Version: s.node.NewVersion(),
+		If: store.Is(n.Version), Version: s.node.NewVersion("accept", n.Key),
 	}})[0]
 	if err != nil {
 		s.log.DebugContext(ctx, "ask not accepted", "key", n.Key, "err", err)
@@ -151,7 +151,7 @@ func (s *Set) tellTaken(holder string, n node.Note) {
 			break
 		}
 		s.discardAt(holder, n, s.clk.Now().Add(takenFor)) // it may have landed, or may still
-		if clock.Sleep(ctx, s.clk, backoff(try, s.node.Random())) != nil {
+		if clock.Sleep(ctx, s.clk, backoff(try, s.node.Random("note retry", n.Key))) != nil {
 			return
 		}
 	}

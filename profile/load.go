@@ -104,7 +104,7 @@ func (s *Set) newLoad(key string, o LoadOptions, cancel context.CancelCauseFunc)
 	return &load{
 		set: s, key: key, opts: o, begun: s.clk.Now(),
 		kick: make(chan struct{}, 1), cancel: cancel, sent: make(map[store.Version]arrival),
-		seize: seizure{set: s, key: key, by: s.node.NewToken(), schema: s.opts.Schema},
+		seize: seizure{set: s, key: key, by: s.node.NewToken("seal", key), schema: s.opts.Schema},
 	}
 }
 
@@ -243,7 +243,7 @@ func (l *load) claim() claimant {
 
 // newToken is a token that the set knows as this load's.
 func (l *load) newToken() string {
-	token := l.set.node.NewToken()
+	token := l.set.node.NewToken("session", l.key)
 	l.set.mu.Lock()
 	defer l.set.mu.Unlock()
 	l.tokens = append(l.tokens, token)
@@ -281,7 +281,7 @@ func (l *load) pause(ctx context.Context, because error) error {
 		return because
 	}
 	l.fails++
-	if err := clock.Sleep(ctx, l.set.clk, min(time.Second, backoff(l.fails, l.set.node.Random()))); err != nil {
+	if err := clock.Sleep(ctx, l.set.clk, min(time.Second, backoff(l.fails, l.set.node.Random("load retry", l.key)))); err != nil {
 		return err
 	}
 	if !speaksOfAnOutage(because) {
@@ -300,7 +300,7 @@ func (l *load) put(ctx context.Context, from reading, rec record, a arrival) (re
 	if err := l.afford(ctx); err != nil {
 		return reading{}, err
 	}
-	v := l.set.node.NewVersion()
+	v := l.set.node.NewVersion("claim", l.key)
 	l.sent[v] = a
 	call, cancel := l.set.afterwards(ctx)
 	tx, rows := l.set.putTx(l.key, rec, from.version, v), l.beside(a)

@@ -100,7 +100,7 @@ func (s *Set) Send(ctx context.Context, key string, m Mail) (Sent, error) {
 // newLetter checks mail and fills in what the sender leaves to the library.
 func (s *Set) newLetter(key string, m Mail) (letter, error) {
 	if m.ID == "" {
-		m.ID = s.post.mint(s.node)
+		m.ID = s.post.mint(s.node, key)
 	}
 	m.At = stamp(s.node.Now())
 	l := letter{mail: m}
@@ -169,7 +169,7 @@ func (s *Set) send(ctx context.Context, key string, l letter, limit int) (repeat
 		case !isConflict(err):
 			unsure = true
 		}
-		if clock.Sleep(ctx, s.clk, backoff(try, s.node.Random())) != nil {
+		if clock.Sleep(ctx, s.clk, backoff(try, s.node.Random("mail retry", key))) != nil {
 			break
 		}
 	}
@@ -267,7 +267,7 @@ func (s *Set) putMail(ctx context.Context, key string, text []byte) error {
 	}
 	ctx, cancel := s.within(ctx)
 	defer cancel()
-	return s.commit(ctx, store.Tx{{Key: key, Op: store.Put, Value: text, If: store.Absent(), Version: s.node.NewVersion()}})
+	return s.commit(ctx, store.Tx{{Key: key, Op: store.Put, Value: text, If: store.Absent(), Version: s.node.NewVersion("mail", key)}})
 }
 
 // Mails lists the mail that waits in a box, behind the one with the id after, in the order in
@@ -343,7 +343,7 @@ func (s *Session) gift(ctx context.Context, src Source, to string, l letter, ops
 		return Sent{}, err
 	}
 	c := &claim{name: row, stored: newTicket(), rows: []store.Write{{
-		Key: row, Op: store.Put, Value: text, If: store.Absent(), Version: s.set.node.NewVersion(),
+		Key: row, Op: store.Put, Value: text, If: store.Absent(), Version: s.set.node.NewVersion("gift", row),
 	}}}
 	out, err := s.transact(proposal{src: src, digest: digest, claim: c, fn: func(doc.Value) ([]doc.Op, error) { return ops, nil }})
 	if err != nil || out.Repeated { // stored: a claim that is not was found above
@@ -371,8 +371,8 @@ type postOffice struct {
 }
 
 // mint makes the id of a mail: a UUIDv7 of fleet time, in order for what this node sends.
-func (p *postOffice) mint(n *node.Node) string {
-	now, random, more := n.Now().UnixMilli(), n.Random(), n.Random()
+func (p *postOffice) mint(n *node.Node, to string) string {
+	now, random, more := n.Now().UnixMilli(), n.Random("mail id", to), n.Random("mail id", to)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if now > p.mu.last {
@@ -424,7 +424,7 @@ func (s *Set) carry(key string) {
 		if s.carryOnce(ctx, key) {
 			return
 		}
-		if clock.Sleep(ctx, s.clk, backoff(try, s.node.Random())) != nil {
+		if clock.Sleep(ctx, s.clk, backoff(try, s.node.Random("courier retry", key))) != nil {
 			return
 		}
 	}

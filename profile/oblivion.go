@@ -198,7 +198,7 @@ func (x *oblivion) bury(ctx context.Context, r reading) error {
 	if err := l.afford(ctx); err != nil {
 		return err
 	}
-	grave, v := tombstone(r.record, s.node.Now()), s.node.NewVersion()
+	grave, v := tombstone(r.record, s.node.Now()), s.node.NewVersion("erase", x.key)
 	src := x.src
 	src.Note = "" // it may be about the person
 	call, cancel := s.afterwards(ctx)
@@ -257,7 +257,7 @@ func (x *oblivion) persist(ctx context.Context, do func() error) error {
 		if err == nil || try == maxTries || hopeless(err) || errors.Is(err, errHook) || errors.Is(err, errStartOver) {
 			return err
 		}
-		if slept := clock.Sleep(ctx, x.set.clk, backoff(try, x.set.node.Random())); slept != nil {
+		if slept := clock.Sleep(ctx, x.set.clk, backoff(try, x.set.node.Random("erase retry", x.key))); slept != nil {
 			return errors.Join(slept, err)
 		}
 	}
@@ -304,7 +304,7 @@ func (x *oblivion) muteJournal(ctx context.Context, r record) error {
 		}
 		w := store.Write{Key: journalKey(s.name, x.key), Op: store.Delete, If: store.Is(j.version)}
 		if r.session != nil {
-			w.Op, w.Version, w.Value = store.Put, s.node.NewVersion(), emptySeal(r, x.load.seize.by).encode()
+			w.Op, w.Version, w.Value = store.Put, s.node.NewVersion("empty seal", x.key), emptySeal(r, x.load.seize.by).encode()
 		}
 		if err := x.fast(ctx, store.Tx{w}); err != nil && !isConflict(err) && store.OutcomeOf(err) != store.Unknown {
 			return err

@@ -158,7 +158,7 @@ func (s *Set) giveBack(key string, r reading) error {
 	if err := s.passSoon(ctx); err != nil {
 		return err
 	}
-	return s.commit(ctx, s.putTx(key, givenBack(r.record, s.node.Now()), r.version, s.node.NewVersion()))
+	return s.commit(ctx, s.putTx(key, givenBack(r.record, s.node.Now()), r.version, s.node.NewVersion("give back", key)))
 }
 
 // removeAsks takes this load's asks away.

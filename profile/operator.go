@@ -38,7 +38,7 @@ func (s *Set) ReleaseHeld(ctx context.Context, key string, src Source) (Freed, e
 }
 
 func (s *Set) releaseHeld(ctx context.Context, key string, src Source) (out Freed, err error) {
-	z := &seizure{set: s, key: key, by: s.node.NewToken(), schema: s.opts.Schema}
+	z := &seizure{set: s, key: key, by: s.node.NewToken("release", key), schema: s.opts.Schema}
 	var (
 		held   reading // the session that is to be ended, as it was first seen
 		unsure error   // the outcome of a write is unknown
@@ -68,7 +68,7 @@ func (s *Set) releaseHeld(ctx context.Context, key string, src Source) (out Free
 		if hopeless(err) || errors.Is(err, ErrNewerSchema) || try == maxTries {
 			return out, errors.Join(unsure, err)
 		}
-		if slept := clock.Sleep(ctx, s.clk, backoff(try, s.node.Random())); slept != nil {
+		if slept := clock.Sleep(ctx, s.clk, backoff(try, s.node.Random("release retry", key))); slept != nil {
 			return out, errors.Join(unsure, err, slept)
 		}
 	}

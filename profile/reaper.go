@@ -56,7 +56,7 @@ func (s *Set) reapDue(ctx context.Context, now time.Time) time.Time {
 	m.Lock()
 	defer m.Unlock()
 	if m.due.IsZero() {
-		m.due = now.Add(s.opts.ReapEvery/2 + time.Duration(s.node.Random()%uint64(s.opts.ReapEvery)))
+		m.due = now.Add(s.opts.ReapEvery/2 + time.Duration(s.node.Random("reap", s.name)%uint64(s.opts.ReapEvery)))
 	}
 	switch {
 	case m.busy:
@@ -236,7 +236,7 @@ func (s *Set) reapSession(ctx context.Context, dead, key string, first node.Look
 	if verdict != node.Dead {
 		return false, nil
 	}
-	z := seizure{set: s, key: key, by: s.node.NewToken(), schema: s.opts.Schema}
+	z := seizure{set: s, key: key, by: s.node.NewToken("reap", key), schema: s.opts.Schema}
 	if _, err := s.setFree(ctx, node.ClassBackground, &z, r, evidence); err != nil {
 		return false, fmt.Errorf("reap: %w", err)
 	}

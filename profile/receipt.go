@@ -91,7 +91,7 @@ func (s *Session) grantOnce(ctx context.Context, id string, src Source, ops []do
 	case receiptGrant:
 	}
 	c := &claim{name: row, sign: s.signReceipt, stored: newTicket(), rows: []store.Write{{
-		Key: row, Op: store.Put, Value: s.signReceipt(Commit{}), If: store.Absent(), Version: s.set.node.NewVersion(),
+		Key: row, Op: store.Put, Value: s.signReceipt(Commit{}), If: store.Absent(), Version: s.set.node.NewVersion("receipt", row),
 	}}}
 	src.ID = ""
 	out, err := s.transact(proposal{src: src, claim: c, fn: func(doc.Value) ([]doc.Op, error) { return ops, nil }})

@@ -209,7 +209,7 @@ type composed struct {
 // compose takes the snapshot and makes the next record of it. ok is false when there is
 // nothing left to do.
 func (s *Session) compose(final bool) (d composed, ok bool) {
-	now, beating, version := s.set.node.Now(), s.set.node.Beating(), s.set.node.NewVersion()
+	now, beating, version := s.set.node.Now(), s.set.node.Beating(), s.set.node.NewVersion("save", s.key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	lv := s.mu.leaving
@@ -362,7 +362,7 @@ func (s *Session) failed(a attempt, err error, certain bool) {
 	s.mu.Lock()
 	w := &s.mu.write
 	w.fails++
-	w.retry = now.Add(backoff(w.fails, s.set.node.Random()))
+	w.retry = now.Add(backoff(w.fails, s.set.node.Random("save retry", s.key)))
 	t := w.flying
 	w.flying = nil
 	if a.final && certain && !s.mu.hold.bound() && !s.mu.void {

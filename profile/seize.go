@@ -109,7 +109,7 @@ func (z *seizure) dispute(r reading, j journalReading) {
 
 // write puts the seal. done is false when the journal has to be read again.
 func (z *seizure) write(r reading, j journalReading, step sealStep) (sealed journalReading, done bool, err error) {
-	sealed = journalReading{version: z.set.node.NewVersion(), journal: j.journal.sealed(z.by)}
+	sealed = journalReading{version: z.set.node.NewVersion("seal", z.key), journal: j.journal.sealed(z.by)}
 	if step == sealReplace {
 		sealed.journal = sealInstead(r.record, z.by)
 	}
@@ -189,7 +189,7 @@ func (s *Set) quarantine(ctx context.Context, at string, value []byte) error {
 		value = []byte{}
 	}
 	err = s.durable.Commit(ctx, store.Tx{{
-		Key: at, Op: store.Put, Value: value, If: store.Is(recs[0].Version), Version: s.node.NewVersion(),
+		Key: at, Op: store.Put, Value: value, If: store.Is(recs[0].Version), Version: s.node.NewVersion("quarantine", at),
 	}})[0]
 	s.count(err)
 	if err != nil {

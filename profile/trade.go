@@ -166,7 +166,7 @@ func newTrade(ctx context.Context, src Source, sessions []*Session, ops [][]doc.
 		return nil, fmt.Errorf("the store writes one key a transaction: %w", store.ErrUnsupported)
 	}
 	if t.src.ID == "" {
-		t.src.ID = sessions[0].set.node.NewToken()
+		t.src.ID = sessions[0].set.node.NewToken("trade", sessions[0].key)
 	}
 	if t.src.Kind == "" {
 		t.src.Kind = SourceGame

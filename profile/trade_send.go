@@ -125,7 +125,7 @@ func (p *party) composeLocked() error {
 		data: p.commit.Data, revision: p.commit.Revision, schema: s.mu.schema, marks: p.marks, handled: s.mu.handled, beating: n.Beating(),
 	}, n.Now())
 	p.beside, p.rec = s.besideLocked(p.rec, n.Now(), p.commit)
-	p.attempt = attempt{version: n.NewVersion(), revision: p.commit.Revision, live: p.commit.Data.Size(), opened: s.mu.journal.hold.opened()}
+	p.attempt = attempt{version: n.NewVersion("trade", s.key), revision: p.commit.Revision, live: p.commit.Data.Size(), opened: s.mu.journal.hold.opened()}
 	p.hold = s.mu.hold
 	return nil
 }
@@ -201,7 +201,7 @@ func (p *party) fence(r reading) (reading, error) {
 	if err := n.Pass(set.life(), node.ClassSave, node.KindWrite); err != nil {
 		return r, err
 	}
-	out := reading{version: n.NewVersion(), record: renewed(r.record, snapshot{beating: n.Beating()}, n.Now())}
+	out := reading{version: n.NewVersion("fence", p.session.key), record: renewed(r.record, snapshot{beating: n.Beating()}, n.Now())}
 	return out, p.trade.commit(p.session.set.putTx(p.session.key, out.record, r.version, out.version))
 }
 
@@ -349,6 +349,6 @@ func (t *trade) pause(n int) bool {
 	if n == 1 {
 		set.log.WarnContext(set.life(), "the outcome of a trade is unknown", "id", t.src.ID, "parties", len(t.parties))
 	}
-	_ = clock.Sleep(set.life(), set.clk, backoff(n, set.node.Random()))
+	_ = clock.Sleep(set.life(), set.clk, backoff(n, set.node.Random("trade retry", t.src.ID)))
 	return t.alive().life().Err() == nil
 }

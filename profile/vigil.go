@@ -226,7 +226,7 @@ func (v *vigil) askInRecord(r reading) {
 		v.arrive()
 		return
 	}
-	version := s.node.NewVersion()
+	version := s.node.NewVersion("ask", v.load.key)
 	rec := withAsk(r.record, asker{token: v.token, node: s.node.ID(), target: v.target}, r.age)
 	if err := s.putAs(node.ClassLoad, v.load.key, rec, r.version, version); err != nil {
 		return // the next round reads what came of it
@@ -275,7 +275,7 @@ func (v *vigil) pollEvery(now time.Time) time.Duration {
 		return v.load.set.opts.PollEvery
 	}
 	lazy := min(lastLazy, firstLazy+(waited-eagerFor)/10)
-	return lazy - time.Duration(v.load.set.node.Random()%uint64(lazy/4))
+	return lazy - time.Duration(v.load.set.node.Random("poll", v.load.key)%uint64(lazy/4))
 }
 
 // passOn gives the session, which was granted to this load although a newer one had asked,
@@ -283,7 +283,7 @@ func (v *vigil) pollEvery(now time.Time) time.Duration {
 func (v *vigil) passOn(r reading) error {
 	s, l := v.load.set, v.load
 	l.last = r
-	version := s.node.NewVersion()
+	version := s.node.NewVersion("pass on", l.key)
 	rec := passedOn(r.record, v.rival, s.node.Now())
 	err := s.putAs(node.ClassSave, l.key, rec, r.version, version)
 	if err == nil {
@@ -311,7 +311,7 @@ func (v *vigil) withdraw() {
 	}
 	if at != 0 {
 		s.tasks.start(func() {
-			if err := s.putAs(node.ClassBackground, v.load.key, withoutAsk(rec, age), at, s.node.NewVersion()); err != nil {
+			if err := s.putAs(node.ClassBackground, v.load.key, withoutAsk(rec, age), at, s.node.NewVersion("take ask back", v.load.key)); err != nil {
 				s.log.Debug("ask left in the record", "key", v.load.key, "err", err)
 			}
 		})

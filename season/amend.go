@@ -43,7 +43,7 @@ func (s *Service) amend(ctx context.Context, key string, next func(now []byte) (
 		if err != nil {
 			return nil, err
 		}
-		put := store.Write{Key: key, Op: store.Put, Value: value, If: store.Is(rec.Version), Version: s.n.NewVersion()}
+		put := store.Write{Key: key, Op: store.Put, Value: value, If: store.Is(rec.Version), Version: s.n.NewVersion("amend", key)}
 		err = s.durable.Commit(ctx, store.Tx{put})[0]
 		if err == nil {
 			return value, nil

@@ -50,7 +50,7 @@ func (c *closer) step(ctx context.Context, now time.Time) (next time.Time, err e
 		c.next = now.Add(every)
 		out, err = s.pass(ctx)
 		if retry := min(retryAfter, every); err != nil || out.waiting {
-			c.sooner(now.Add(retry/2 + s.jitter(retry/2)))
+			c.sooner(now.Add(retry/2 + s.jitter("close retry", retry/2)))
 		}
 		c.sooner(c.afterGrace(now))
 	}
@@ -80,7 +80,7 @@ func (c *closer) afterGrace(now time.Time) time.Time {
 		due = s.cfg.Start(k).Add(s.cfg.Grace)
 	}
 	if k != c.k {
-		c.k, c.jit = k, 50*time.Millisecond+s.jitter(min(maxCloseJit, s.cfg.Grace/10))
+		c.k, c.jit = k, 50*time.Millisecond+s.jitter("close", min(maxCloseJit, s.cfg.Grace/10))
 	}
 	return now.Add(due.Sub(fleet) + c.jit)
 }
@@ -296,7 +296,7 @@ func (s *Service) create(ctx context.Context, res *Result) (stored *Result, here
 		return nil, false, err
 	}
 	key := resultKey(s.set, res.Season)
-	put := store.Write{Key: key, Op: store.Put, Value: data, If: store.Absent(), Version: s.n.NewVersion()}
+	put := store.Write{Key: key, Op: store.Put, Value: data, If: store.Absent(), Version: s.n.NewVersion("result", key)}
 	err = s.durable.Commit(ctx, store.Tx{put})[0]
 	if err == nil {
 		stored, err = decodeResult(data)
@@ -341,7 +341,8 @@ func (s *Service) signClose(ctx context.Context, res *Result) {
 	if err != nil {
 		return
 	}
-	put := store.Write{Key: closeKey(s.set, res.Season), Op: store.Put, Value: data, If: store.Absent(), Version: s.n.NewVersion()}
+	key := closeKey(s.set, res.Season)
+	put := store.Write{Key: key, Op: store.Put, Value: data, If: store.Absent(), Version: s.n.NewVersion("close", key)}
 	if err := s.durable.Commit(ctx, store.Tx{put})[0]; err != nil && !errors.Is(err, store.ErrConflict) {
 		s.log.DebugContext(ctx, "who closed the season was not noted", "season", res.Season, "err", err)
 	}

@@ -37,7 +37,7 @@ func (f *flusher) step(ctx context.Context, now time.Time) (next time.Time, err 
 	fleet := s.n.Now()
 	if k := s.cfg.Season(fleet); k != f.k {
 		f.k = k
-		if at := now.Add(s.jitter(min(maxBoundary, s.cfg.Grace/4, s.cfg.FlushEvery))); at.Before(f.window) {
+		if at := now.Add(s.jitter("flush", min(maxBoundary, s.cfg.Grace/4, s.cfg.FlushEvery))); at.Before(f.window) {
 			f.window = at
 		}
 	}

@@ -207,10 +207,11 @@ func (s *Service) createBoards(ctx context.Context, k int64) (map[string]string,
 // creating twice is creating once, and the board's own generation is what counts.
 func (s *Service) createBoard(ctx context.Context, k int64, b Board) (store.BoardInfo, error) {
 	id := s.cfg.ID(k)
-	spec := store.BoardSpec{Order: b.Order, Generation: s.n.NewToken()}
-	info, err := s.boards.Create(ctx, BoardKey(s.set, b.Name, id), spec)
+	key := BoardKey(s.set, b.Name, id)
+	spec := store.BoardSpec{Order: b.Order, Generation: s.n.NewToken("generation", key)}
+	info, err := s.boards.Create(ctx, key, spec)
 	if store.OutcomeOf(err) == store.Unknown && ctx.Err() == nil {
-		info, err = s.boards.Create(ctx, BoardKey(s.set, b.Name, id), spec)
+		info, err = s.boards.Create(ctx, key, spec)
 	}
 	if err != nil {
 		return store.BoardInfo{}, fmt.Errorf("season: create board %s of %s: %w", b.Name, id, err)

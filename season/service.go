@@ -186,9 +186,9 @@ func (s *Service) end(ctx context.Context) {
 }
 
 // jitter is a random duration from 0 to below limit, so that nodes do not move as one.
-func (s *Service) jitter(limit time.Duration) time.Duration {
+func (s *Service) jitter(purpose string, limit time.Duration) time.Duration {
 	if limit <= 0 {
 		return 0
 	}
-	return time.Duration(s.n.Random() % uint64(limit))
+	return time.Duration(s.n.Random(purpose, s.set) % uint64(limit))
 }

@@ -230,7 +230,7 @@ func (l *logbook) has(parts ...string) bool {
 func put(t *testing.T, d *daemon, key, value string) {
 	t.Helper()
 	t.Helper()
-	for _, err := range d.node.Store().Durable().Commit(t.Context(), store.Tx{{Key: key, Op: store.Put, Value: []byte(value), Version: d.node.NewVersion()}}) {
+	for _, err := range d.node.Store().Durable().Commit(t.Context(), store.Tx{{Key: key, Op: store.Put, Value: []byte(value), Version: d.node.NewVersion("test", key)}}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -174,7 +174,7 @@ func (l *lookout) period() time.Duration {
 	if every < 0 {
 		every = subscribeAgain
 	}
-	return every - every/10 + time.Duration(l.set.node.Random()%uint64(every/5+1))
+	return every - every/10 + time.Duration(l.set.node.Random("poll", l.set.name)%uint64(every/5+1))
 }
 
 func (l *lookout) subscribe() bool {

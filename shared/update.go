@@ -66,7 +66,7 @@ func (d *Documents) change(ctx context.Context, key string, p proposal) (Documen
 		return Document{}, fmt.Errorf("an id of at most %d bytes expected, got %d", maxID, len(p.src.ID))
 	}
 	if p.id = p.src.ID; p.id == "" {
-		p.id = d.node.NewToken()
+		p.id = d.node.NewToken("change", key)
 	}
 	ctx, leave, err := d.enter(ctx)
 	if err != nil {
@@ -137,7 +137,7 @@ func (u *update) pause(ctx context.Context, try int) error {
 		return context.Cause(ctx)
 	}
 	d := min(firstPause<<min(try-2, 20), maxPause)
-	d = d/2 + time.Duration(u.set.node.Random()%uint64(d/2+1))
+	d = d/2 + time.Duration(u.set.node.Random("retry", u.lane.key)%uint64(d/2+1))
 	return clock.Sleep(ctx, u.set.clk, d)
 }
 
@@ -216,7 +216,7 @@ func (u *update) compose() (Document, bool, error) {
 		out.Change, out.Repeated = next.repeated.revision, next.repeated.id != ""
 		return out, true, err
 	}
-	u.sent = &sent{base: now.version, from: now.record.revision, version: u.set.node.NewVersion(), next: next.next, id: u.p.id}
+	u.sent = &sent{base: now.version, from: now.record.revision, version: u.set.node.NewVersion("update", u.lane.key), next: next.next, id: u.p.id}
 	return Document{}, false, nil
 }
 

@@ -42,10 +42,7 @@ type Process struct {
 	ctx     context.Context //nolint:containedctx // the life of the process, as a signal handler's would be
 	cancel  context.CancelFunc
 	ghost   func() // ends the library after a crash, when it can do no harm any more
-	draws   struct {
-		at time.Duration
-		n  uint64
-	}
+	draws   draws
 }
 
 // NewProcess starts a process in the world. In a command or by the script only.
@@ -74,17 +71,6 @@ func (p *Process) Clock() clock.Clock { return localClock{p} }
 
 // Context lives as long as the process.
 func (p *Process) Context() context.Context { return p.ctx }
-
-// Random is the process's source of random bits. What it yields depends on the time and on
-// how many were drawn at that time, so that a draw more or less shifts nothing later.
-func (p *Process) Random() uint64 {
-	now := p.w.now()
-	if p.draws.at != now {
-		p.draws.at, p.draws.n = now, 0
-	}
-	p.draws.n++
-	return fold(fold(fold(p.w.seed, p.hash), uint64(now)), p.draws.n)
-}
 
 // troubled tells that it cannot hear of everything: it is paused or cut off.
 func (p *Process) troubled() bool { return p.paused || p.Cut != [parts]bool{} }

@@ -103,7 +103,7 @@ func (h *rivalHost) Load(ctx context.Context, key string, how How) (Hold, error)
 // claim tries until the session is this load's.
 func (h *rivalHost) claim(ctx context.Context, key string, wait time.Duration) (*rivalHold, error) {
 	begun, first := h.clk.Now(), time.Time{}
-	me := fmt.Sprintf("%s %x", h.p.Name, h.p.Random())
+	me := fmt.Sprintf("%s %x", h.p.Name, h.p.Random("session", key))
 	pause := time.Second
 	for h.clk.Now().Sub(begun) < wait {
 		step, holder := rivalWait, ""
@@ -193,7 +193,7 @@ func (h *rivalHost) write(ctx context.Context, at string, rec rivalRecord, cond 
 	ctx, cancel := clock.WithTimeout(ctx, h.clk, callTimeout)
 	defer cancel()
 	return h.parts.Durable.Commit(ctx, store.Tx{{
-		Key: at, Op: store.Put, Value: rec.encode(), If: cond, Version: store.VersionFrom(h.p.Random()),
+		Key: at, Op: store.Put, Value: rec.encode(), If: cond, Version: store.VersionFrom(h.p.Random("write", at)),
 	}})[0]
 }
 

@@ -202,7 +202,7 @@ func (im *importer) make(ctx context.Context) error {
 		return nil
 	}
 	err := im.patiently(ctx, func() error {
-		_, err := im.t.boards.Create(ctx, im.s.name, store.BoardSpec{Order: im.s.info.Order, Generation: im.t.node.NewToken()})
+		_, err := im.t.boards.Create(ctx, im.s.name, store.BoardSpec{Order: im.s.info.Order, Generation: im.t.node.NewToken("generation", im.s.name)})
 		return err
 	})
 	im.made = err == nil
