@@ -68,7 +68,9 @@ type Config struct {
 	// CacheFor is how long a board's page is shown before it is read again. Default 30 s.
 	CacheFor time.Duration
 	// Name is where in the profile the player's display name is, as a JSON Pointer; it is shown
-	// on boards and kept in results. Default "": boards show no names.
+	// on boards and kept in results, cut to 256 bytes, without control characters. What is no
+	// text is no name. A name that was changed shows on a board when the player's score there
+	// changes next. Default "": boards show no names.
 	Name string
 	// Path is where in the profile the block is, as a JSON Pointer. Default /seasons/<name>.
 	Path string
