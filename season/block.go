@@ -42,6 +42,7 @@ type rules struct {
 	notes   map[string]string // event name → the note of its transaction
 
 	path, seasonAt, statsAt, owedAt, processedAt, titlesAt doc.Path
+	nameAt                                                 doc.Path // the root: nowhere
 	statAt                                                 []doc.Path
 }
 
@@ -52,6 +53,7 @@ func newRules(set string, cfg Config) *rules {
 		cfg: cfg, set: set, effects: effectsOf(cfg.Stats), notes: make(map[string]string),
 		path: path, seasonAt: path.Append("season"), statsAt: path.Append("stats"),
 		owedAt: path.Append("owed"), processedAt: path.Append("processed"), titlesAt: path.Append("titles"),
+		nameAt: doc.MustPath(cfg.Name),
 	}
 	for _, s := range cfg.Stats {
 		r.statAt = append(r.statAt, r.statsAt.Append(s.Name))

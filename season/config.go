@@ -23,16 +23,19 @@ type Board struct {
 	// Order is which end is the best. Default store.Descending.
 	Order store.Order
 	// Rewards are what the places of a closed season get, as operations on the profile that are
-	// part of the transaction which stores the title. The first that covers the rank applies.
-	// Default none.
+	// part of the transaction which stores the title, before those of Deps.Reward. The first
+	// that covers the rank applies. At most 32. Default none.
 	Rewards []Reward
 }
 
 // Reward is what places of a closed season get.
 type Reward struct {
-	// To is the last rank that gets it. The first is the one after the reward before, or 1.
+	// To is the last rank that gets it, at most Top. The first is the one after the reward
+	// before, or 1.
 	To int
-	// Ops are the operations on the profile.
+	// Ops are the operations on the profile, at most 16, none of them on the season's own Path
+	// or around it. Empty: these places get nothing. A profile that refuses one of them (an
+	// increment whose parent is missing, a guard) gets its title when it no longer does.
 	Ops []doc.Op
 }
 
@@ -65,7 +68,9 @@ type Config struct {
 	// CacheFor is how long a board's page is shown before it is read again. Default 30 s.
 	CacheFor time.Duration
 	// Name is where in the profile the player's display name is, as a JSON Pointer; it is shown
-	// on boards and kept in results. Default "": boards show no names.
+	// on boards and kept in results, cut to 256 bytes, without control characters. What is no
+	// text is no name. A name that was changed shows on a board when the player's score there
+	// changes next. Default "": boards show no names.
 	Name string
 	// Path is where in the profile the block is, as a JSON Pointer. Default /seasons/<name>.
 	Path string
@@ -162,6 +167,9 @@ func (c Config) problems() error {
 	}
 	if c.Keep < 1 || c.Keep > store.MaxPage {
 		p.add("keep", "1 to %d expected, got %d", store.MaxPage, c.Keep)
+	}
+	if path, err := doc.ParsePath(c.Name); c.Name != "" && (err != nil || path.IsRoot()) {
+		p.add("name", "a JSON Pointer to a member expected, got %q", c.Name)
 	}
 	if path, err := doc.ParsePath(c.Path); err != nil || path.IsRoot() {
 		p.add("path", "a JSON Pointer to a member expected, got %q", c.Path)
@@ -277,5 +285,6 @@ func (c Config) checkBoards(p *complaints) {
 		if b.Order != store.Descending && b.Order != store.Ascending {
 			p.add(field+".order", "descending or ascending expected")
 		}
+		c.checkRewards(p, field+".rewards", b.Rewards)
 	}
 }

@@ -39,7 +39,7 @@ func TestConfigFromJSON(t *testing.T) {
 			{"name": "longest", "kind": "best", "of": "clean"},
 			{"name": "fastest", "kind": "min", "on": ["lap"]}],
 		"boards": [{"name": "Fastest", "stat": "fastest", "title": "THE WIND", "order": "ascending"}, {"name": "Laps", "stat": "laps"}],
-		"grace": "5s", "flushEvery": "1s", "firstClose": "2s", "closeEvery": "10s", "top": 3, "keep": 7, "cacheFor": "1500ms", "path": "/race"}`))
+		"grace": "5s", "flushEvery": "1s", "firstClose": "2s", "closeEvery": "10s", "top": 3, "keep": 7, "cacheFor": "1500ms", "name": "/driver/name", "path": "/race"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestConfigFromJSON(t *testing.T) {
 		},
 		Boards: []season.Board{{Name: "Fastest", Stat: "fastest", Title: "THE WIND", Order: store.Ascending}, {Name: "Laps", Stat: "laps"}},
 		Grace:  5 * time.Second, FlushEvery: time.Second, FirstClose: 2 * time.Second, CloseEvery: 10 * time.Second,
-		Top: 3, Keep: 7, CacheFor: 1500 * time.Millisecond, Path: "/race",
+		Top: 3, Keep: 7, CacheFor: 1500 * time.Millisecond, Name: "/driver/name", Path: "/race",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
@@ -65,7 +65,7 @@ func TestConfigFromJSON(t *testing.T) {
 	roundTrip(t, season.Reef())
 }
 
-func roundTrip(t *testing.T, c season.Config) {
+func roundTrip(t *testing.T, c season.Config, how ...cmp.Option) {
 	t.Helper()
 	data, err := json.Marshal(c)
 	if err != nil {
@@ -75,7 +75,7 @@ func roundTrip(t *testing.T, c season.Config) {
 	if err := json.Unmarshal(data, &back); err != nil {
 		t.Fatalf("%v of %s", err, data)
 	}
-	if diff := cmp.Diff(c, back); diff != "" {
+	if diff := cmp.Diff(c, back, how...); diff != "" {
 		t.Fatalf("through %s (-want +got):\n%s", data, diff)
 	}
 }
@@ -129,6 +129,7 @@ func TestValidateNamesEverythingThatIsWrong(t *testing.T) {
 		"calendar": {func(c *season.Config) { c.Length, c.PerCycle = time.Millisecond, -1 }, []string{"length: at least 1s", "perCycle: at least 1"}},
 		"counts":   {func(c *season.Config) { c.Top, c.Keep = 5, 4 }, []string{"top: 1 to keep (4) expected, got 5"}},
 		"keep":     {func(c *season.Config) { c.Top, c.Keep = 5, 5000 }, []string{"keep: 1 to 1000"}},
+		"name":     {func(c *season.Config) { c.Name = "name" }, []string{"name: a JSON Pointer"}},
 		"path":     {func(c *season.Config) { c.Path = "seasons" }, []string{"path: a JSON Pointer"}},
 		"stat names": {func(c *season.Config) { c.Stats[0].Name, c.Stats[1].Name = "", c.Stats[2].Name }, []string{
 			"stats[0].name: is empty", `stats[2].name: "experience" comes twice`, `boards[0].stat: no stat is named "fish"`,
@@ -175,6 +176,7 @@ func FuzzParseConfig(f *testing.F) {
 	}
 	f.Add(reef)
 	f.Add([]byte(`{"epoch":"2026-08-11T00:00:00Z","length":"1s","stats":[{"name":"a","kind":"sum","on":["b"]}]}`))
+	f.Add([]byte(`{"epoch":"2026-08-11T00:00:00Z","length":"1s","stats":[{"name":"a","kind":"sum","on":["b"]}],"boards":[{"name":"a","stat":"a","rewards":[{"to":3,"ops":[{"op":"increment","path":"/c","by":1,"max":9,"clamp":true}]}]}],"name":"/n"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := season.ParseConfig(data)
 		if err != nil {

@@ -17,7 +17,11 @@ import (
 //
 //	{"epoch": "2026-08-11T00:00:00Z", "length": "1080h",
 //	 "stats":  [{"name": "fish", "kind": "sum", "on": ["catch"], "each": 1}],
-//	 "boards": [{"name": "Fish", "stat": "fish", "title": "SEA KING"}]}
+//	 "boards": [{"name": "Fish", "stat": "fish", "title": "SEA KING",
+//	             "rewards": [{"to": 3, "ops": [{"op": "increment", "path": "/coins", "by": 100}]}]}],
+//	 "name": "/name"}
+//
+// Operations are in the form of [doc.Op].
 func ParseConfig(data []byte) (Config, error) {
 	v, err := doc.Parse(data, nil)
 	if err != nil {
@@ -47,7 +51,7 @@ func (c Config) MarshalJSON() ([]byte, error) {
 		Stats: statsJSON(c.Stats), Boards: boardsJSON(c.Boards),
 		Grace: textSpan(c.Grace), FlushEvery: textSpan(c.FlushEvery),
 		FirstClose: textSpan(c.FirstClose), CloseEvery: textSpan(c.CloseEvery),
-		Top: c.Top, Keep: c.Keep, CacheFor: textSpan(c.CacheFor), Path: c.Path,
+		Top: c.Top, Keep: c.Keep, CacheFor: textSpan(c.CacheFor), Name: c.Name, Path: c.Path,
 	})
 }
 
@@ -64,6 +68,7 @@ type configJSON struct {
 	Top        int         `json:"top,omitempty"`
 	Keep       int         `json:"keep,omitempty"`
 	CacheFor   string      `json:"cacheFor,omitempty"`
+	Name       string      `json:"name,omitempty"`
 	Path       string      `json:"path,omitempty"`
 }
 
@@ -81,6 +86,13 @@ type boardJSON struct {
 	Stat  string `json:"stat"`
 	Title string `json:"title,omitempty"`
 	Order string `json:"order,omitempty"`
+
+	Rewards []rewardJSON `json:"rewards,omitempty"`
+}
+
+type rewardJSON struct {
+	To  int      `json:"to"`
+	Ops []doc.Op `json:"ops"`
 }
 
 func statsJSON(stats []Stat) []statJSON {
@@ -97,6 +109,9 @@ func boardsJSON(boards []Board) []boardJSON {
 		out[i] = boardJSON{Name: b.Name, Stat: b.Stat, Title: b.Title}
 		if b.Order != 0 {
 			out[i].Order = b.Order.String()
+		}
+		for _, r := range b.Rewards {
+			out[i].Rewards = append(out[i].Rewards, rewardJSON{r.To, append([]doc.Op{}, r.Ops...)})
 		}
 	}
 	return out
@@ -131,6 +146,7 @@ func readConfig(v doc.Value, p *complaints) Config {
 		"top":        func(v doc.Value, f string) { c.Top = int(readInt(v, f, p)) },
 		"keep":       func(v doc.Value, f string) { c.Keep = int(readInt(v, f, p)) },
 		"cacheFor":   func(v doc.Value, f string) { c.CacheFor = readSpan(v, f, p) },
+		"name":       func(v doc.Value, f string) { c.Name = readText(v, f, p) },
 		"path":       func(v doc.Value, f string) { c.Path = readText(v, f, p) },
 	})
 	return c
@@ -156,8 +172,28 @@ func readBoard(v doc.Value, field string, p *complaints) Board {
 		"stat":  func(v doc.Value, f string) { b.Stat = readText(v, f, p) },
 		"title": func(v doc.Value, f string) { b.Title = readText(v, f, p) },
 		"order": func(v doc.Value, f string) { b.Order = readOrder(v, f, p) },
+
+		"rewards": func(v doc.Value, f string) { b.Rewards = readList(v, f, p, readReward) },
 	})
 	return b
+}
+
+func readReward(v doc.Value, field string, p *complaints) Reward {
+	var r Reward
+	readMembers(v, field, p, map[string]func(doc.Value, string){
+		"to":  func(v doc.Value, f string) { r.To = int(readInt(v, f, p)) },
+		"ops": func(v doc.Value, f string) { r.Ops = readList(v, f, p, readOp) },
+	})
+	return r
+}
+
+// readOp reads an operation in the form that package doc writes.
+func readOp(v doc.Value, field string, p *complaints) doc.Op {
+	var op doc.Op
+	if err := op.UnmarshalJSON(v.Encode()); err != nil {
+		p.errs = append(p.errs, fmt.Errorf("%w: %s: %w", ErrConfig, field, err))
+	}
+	return op
 }
 
 // readMembers hands each member of an object to the function of its name.

@@ -2,6 +2,7 @@ package season
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/shoalworks/shoal/doc"
@@ -111,7 +112,7 @@ func NewOutbox(limit int) Outbox { return Outbox{newOutbox(limit)} }
 
 // Put adds a parcel whose only stat has the value.
 func (o Outbox) Put(k int64, key string, value int64, stamp store.Stamp) error {
-	return o.o.put(parcel{slot: slot{k, key}, stats: doc.MustObject(map[string]doc.Value{"v": doc.Int(value)}), stamp: stamp})
+	return o.o.put(parcel{slot: slot{k, key}, stats: doc.MustObject(map[string]doc.Value{"v": doc.Int(value)}), meta: fmt.Append(nil, value), stamp: stamp})
 }
 
 // Settle takes the parcels that take accepts out of those pending, after between has run.
@@ -129,6 +130,9 @@ func (o Outbox) Settle(between func(), take func(k int64, key string) bool) {
 func (o Outbox) Values() (out []OutboxValue) {
 	for _, p := range o.o.pending() {
 		v, _ := number(p.stats, "v")
+		if string(p.meta) != fmt.Sprint(v) {
+			v = -1 // another value's name
+		}
 		out = append(out, OutboxValue{p.k, p.key, v})
 	}
 	return out
@@ -190,3 +194,28 @@ func (s Shelf) Absent(k int64, now time.Time) { s.sh.setAbsent(k, now) }
 
 // IsAbsent tells whether a season is believed to have no result.
 func (s Shelf) IsAbsent(k int64, now time.Time) bool { return s.sh.isAbsent(k, now) }
+
+// CleanName is a name as boards show it.
+func CleanName(text string) string { return cleanName(text) }
+
+// MaxBeyond is how many standings are kept beside a page.
+const MaxBeyond = maxBeyond
+
+// KeptPages is how many pages are kept.
+func (s *Service) KeptPages() int {
+	s.pages.mu.RLock()
+	defer s.pages.mu.RUnlock()
+	return len(s.pages.mu.byBoard)
+}
+
+// KeptStandings is how many standings are kept beside the page of a board that is shown now.
+func (s *Service) KeptStandings(board string) int {
+	at, err := s.boardNow(board)
+	if err != nil {
+		return -1
+	}
+	p := s.pages.of(at).peek(s.clock.Now()).value
+	p.beyond.Lock()
+	defer p.beyond.Unlock()
+	return len(p.beyond.byKey)
+}

@@ -185,16 +185,17 @@ func (s *Service) parcels(p *player, data doc.Value) ([]parcel, error) {
 		return nil, err
 	}
 	var out []parcel
+	name := s.rules.nameIn(data)
 	member, _ := block.Member("season")
 	id, _ := member.AsString()
 	stats, _ := block.Member("stats")
 	if k, ok := s.cfg.Parse(id); ok && stats.Len() > 0 {
-		out = append(out, parcel{slot: slot{k, p.session.Key()}, stats: stats})
+		out = append(out, parcel{slot: slot{k, p.session.Key()}, stats: stats, meta: name})
 	}
 	owed, _ := block.Member("owed")
 	for id, values := range owed.Members() {
 		if k, ok := s.cfg.Parse(id); ok && !p.isSettled(k, values) {
-			out = append(out, parcel{slot: slot{k, p.session.Key()}, stats: values})
+			out = append(out, parcel{slot: slot{k, p.session.Key()}, stats: values, meta: name})
 		}
 	}
 	return out, nil
@@ -274,7 +275,7 @@ func (s *Service) merge(ctx context.Context, k int64, b Board, list []parcel) er
 	entries := make([]store.Submission, 0, len(list))
 	for _, p := range list {
 		if score, ok := number(p.stats, b.Stat); ok {
-			entries = append(entries, store.Submission{Key: p.key, Score: score, Stamp: p.stamp})
+			entries = append(entries, store.Submission{Key: p.key, Score: score, Stamp: p.stamp, Meta: p.meta})
 		}
 	}
 	if len(entries) == 0 {

@@ -82,10 +82,8 @@ func (s *Service) store(ctx context.Context, p *player, first int64, results []*
 			return nil, err
 		}
 		ops := g.ops
-		if s.deps.Reward != nil {
-			for _, t := range g.titles {
-				ops = append(ops, s.deps.Reward(t)...)
-			}
+		for _, t := range g.titles {
+			ops = append(ops, s.rewardOps(t)...)
 		}
 		if len(ops) == 0 {
 			return nil, errNothing

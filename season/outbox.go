@@ -24,6 +24,7 @@ type slot struct {
 type parcel struct {
 	slot
 	stats  doc.Value // the season's counters, as stored
+	meta   []byte    // the display name with them
 	stamp  store.Stamp
 	ticket uint64 // grows; says which of two parcels is newer to the outbox
 	batch  *batch
@@ -55,7 +56,7 @@ func (o *outbox) put(p parcel) error {
 		return ErrFull
 	}
 	if found && old.stamp.After(p.stamp) {
-		p.stats, p.stamp = old.stats, old.stamp
+		p.stats, p.meta, p.stamp = old.stats, old.meta, old.stamp
 	}
 	o.mu.tickets++
 	p.ticket = o.mu.tickets

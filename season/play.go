@@ -113,10 +113,11 @@ func (s *Service) View(session Session) (Block, error) {
 	if err != nil {
 		return Block{}, err
 	}
-	if err := s.advance(p); err != nil {
+	current := s.season()
+	if err := s.advance(p, current); err != nil {
 		return Block{}, err
 	}
-	return s.ViewOf(session.Data(), session.Created())
+	return s.rules.view(session.Data(), current, s.cfg.Season(session.Created()))
 }
 
 // ViewOf is the block of a profile that is not open here, as it is now: computed, nothing is
@@ -125,9 +126,8 @@ func (s *Service) ViewOf(data doc.Value, created time.Time) (Block, error) {
 	return s.rules.view(data, s.season(), s.cfg.Season(created))
 }
 
-// advance resets a block of an earlier season.
-func (s *Service) advance(p *player) error {
-	current := s.season()
+// advance resets a block of an earlier season than current.
+func (s *Service) advance(p *player, current int64) error {
 	t, err := s.rules.advance(p.session.Data(), current)
 	if err != nil || len(t.ops) == 0 {
 		return err
@@ -170,7 +170,7 @@ func (s *Service) Joined(ctx context.Context, session Session) ([]Title, error) 
 	if _, err := s.begin(ctx); errors.Is(err, ErrCalendar) {
 		return nil, err
 	}
-	if err := s.advance(p); err != nil { //nolint:contextcheck // a transaction waits for nothing
+	if err := s.advance(p, s.season()); err != nil { //nolint:contextcheck // a transaction waits for nothing
 		return nil, err
 	}
 	if parcels, err := s.parcels(p, session.Data()); err == nil && len(parcels) > 0 {

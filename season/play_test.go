@@ -24,6 +24,7 @@ func bubble(t *testing.T, f func(t *testing.T, w *world)) {
 // top is a board's page as "key:score".
 func (h *host) top(board string) []string {
 	h.w.t.Helper()
+	time.Sleep(h.Config().CacheFor % time.Second)
 	page, err := h.Top(h.w.t.Context(), board, 10)
 	if err != nil {
 		h.w.t.Fatalf("top of %s: %v", board, err)

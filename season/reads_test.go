@@ -36,6 +36,7 @@ func TestAReadResetsToo(t *testing.T) {
 // A player on the page stands where the page says, anybody else behind it.
 func TestTheCardAndThePageNeverContradict(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
+		w.cfg.CacheFor = 30 * time.Second
 		boards := &pagedBoards{Boards: season.StoreBoards(w.engine.Boards())}
 		h := w.host("a", hostOptions{deps: season.Deps{Boards: boards}})
 		for i := range 5 {
@@ -80,6 +81,7 @@ func (b *pagedBoards) Top(ctx context.Context, board string, _ int) (store.Page,
 // Before anybody has played, a thousand looks at the empty board are one look at the store.
 func TestAnEmptyBoardIsNotAskedForEachTime(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
+		w.cfg.CacheFor = 30 * time.Second
 		h := w.host("a", hostOptions{})
 		read := countReads(h)
 		for range 1000 {

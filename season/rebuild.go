@@ -109,7 +109,7 @@ func (s *Service) fill(ctx context.Context, k int64, lost []Board) ([]life, erro
 		if !ok {
 			return nil
 		}
-		list = append(list, parcel{slot: slot{k, p.Key}, stats: stats, stamp: p.Stamp})
+		list = append(list, parcel{slot: slot{k, p.Key}, stats: stats, meta: s.rules.nameIn(p.Data), stamp: p.Stamp})
 		if len(list) < chunkSize {
 			return nil
 		}
@@ -157,7 +157,7 @@ func (s *Service) fillWith(ctx context.Context, k int64, lives []life, list []pa
 		entries := make([]store.Submission, 0, len(list))
 		for _, p := range list {
 			if score, ok := number(p.stats, l.board.Stat); ok {
-				entries = append(entries, store.Submission{Key: p.key, Score: score, Stamp: p.stamp})
+				entries = append(entries, store.Submission{Key: p.key, Score: score, Stamp: p.stamp, Meta: p.meta})
 			}
 		}
 		if len(entries) == 0 {

@@ -56,7 +56,7 @@ func boardResult(b Board, page store.Page, top int) BoardResult {
 		Top: []Placed{}, Reserve: []Placed{},
 	}
 	for i, e := range page.Entries {
-		p := Placed{Rank: i + 1, Key: e.Key, Score: e.Score}
+		p := Placed{Rank: i + 1, Key: e.Key, Score: e.Score, Name: nameOf(e.Meta)}
 		if i < top {
 			res.Top = append(res.Top, p)
 		} else {

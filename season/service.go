@@ -43,6 +43,7 @@ type Service struct {
 	named   atomic.Pointer[named]
 	defined defined
 	blank   blank
+	pages   pages
 	foreign atomic.Bool // the set's stored calendar is another one
 
 	passing   chan struct{} // holds a token while a closing pass runs

@@ -3,7 +3,6 @@ package season
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -101,64 +100,73 @@ func (s *Service) Current() Info { return s.cfg.Info(s.n.Now()) }
 // Preview describes the season that it will be, or was, at t.
 func (s *Service) Preview(t time.Time) Info { return s.cfg.Info(t) }
 
-// Top is the best of a board of the current season, at most count, from the boards' cache
-// (30 s by default). A board that nobody has written to yet is an empty page; one that lost
-// its memory is ErrMemory until it is refilled. Past seasons are read by [Service.Result].
+// Top is the best of a board of the current season, at most count and Config.Top (0: that
+// many). The page is shared by everybody and shown for CacheFor (30 s): the store is asked at
+// most once in that time, however many look. When the store does not answer, the page before is
+// shown for another CacheFor. A board that nobody has written to yet is an empty page; one that
+// lost its memory is ErrMemory until it is refilled. Past seasons are read by [Service.Result].
+// The entries are shared: read-only.
 func (s *Service) Top(ctx context.Context, board string, count int) (store.Page, error) {
-	k, key, err := s.boardNow(board)
+	at, err := s.boardNow(board)
 	if err != nil {
 		return store.Page{}, err
 	}
-	page, err := s.boards.Top(ctx, key, count)
-	if errors.Is(err, store.ErrNoBoard) || err == nil && page.Info.Generation == "" {
-		return store.Page{}, s.whyMissing(ctx, k, board)
-	}
+	p, err := s.page(ctx, at)
 	if err != nil {
-		return store.Page{}, fmt.Errorf("season: top of %s: %w", key, err)
+		return store.Page{}, err
 	}
+	page := p.page
+	n := firstOf(len(page.Entries), count)
+	page.Entries = page.Entries[:n:n]
 	return page, nil
 }
 
+// Leaders are what Top is, with names and with the season that they are of.
+func (s *Service) Leaders(ctx context.Context, board string, count int) (Leaders, error) {
+	at, err := s.boardNow(board)
+	if err != nil {
+		return Leaders{}, err
+	}
+	p, err := s.page(ctx, at)
+	if err != nil {
+		return Leaders{}, err
+	}
+	n := firstOf(len(p.rows), count)
+	return Leaders{
+		K: at.k, Season: s.names(at.k).id, Board: board, Title: s.cfg.Boards[at.board].Title,
+		Rows: p.rows[:n:n], Total: p.page.Total,
+	}, nil
+}
+
+// firstOf is how many of n are the first count; 0 is all.
+func firstOf(n, count int) int {
+	if count <= 0 {
+		return n
+	}
+	return min(n, count)
+}
+
 // Standing is the standing of a player on a board of the current season; ok is false when the
-// player is not on it. A player on the cached page has the standing shown there, and anybody
-// else the exact one, behind the page: so the player's card and the board never contradict.
-// The board is up to FlushEvery behind the player's counters.
+// player is not on it. A player on the page that Top shows has the standing shown there, and
+// anybody else the exact one, behind the page, read once while the page is shown: so the
+// player's card and the board never contradict. A page that has room left is the whole board.
+// The board is up to FlushEvery and CacheFor behind the player's counters.
 func (s *Service) Standing(ctx context.Context, board, key string) (st store.Standing, ok bool, err error) {
-	_, boardKey, err := s.boardNow(board)
+	at, err := s.boardNow(board)
 	if err != nil {
 		return store.Standing{}, false, err
 	}
-	page, err := s.Top(ctx, board, s.cfg.Top)
-	if err != nil || page.Info.Generation == "" {
-		return store.Standing{}, false, err
-	}
-	for _, e := range page.Entries {
-		if e.Key == key {
-			return e, true, nil
-		}
-	}
-	st, ok, err = s.boards.Standing(ctx, boardKey, key)
-	if err != nil && !errors.Is(err, store.ErrNoBoard) {
-		return store.Standing{}, false, fmt.Errorf("season: standing on %s: %w", boardKey, err)
-	}
-	if !ok {
-		return store.Standing{}, false, nil
-	}
-	st.Rank = max(st.Rank, int64(len(page.Entries))+1)
-	return st, true, nil
+	st, ok, _, err = s.standingOn(ctx, at, key)
+	return st, ok, err
 }
 
-// boardNow is the key of a board of the current season.
-func (s *Service) boardNow(board string) (k int64, key string, err error) {
+// boardNow is a board of the current season.
+func (s *Service) boardNow(board string) (boardAt, error) {
 	i := slices.IndexFunc(s.cfg.Boards, func(b Board) bool { return b.Name == board })
 	if i < 0 {
-		return 0, "", fmt.Errorf("%w: %q", ErrNoBoard, shown(board))
+		return boardAt{}, fmt.Errorf("%w: %q", ErrNoBoard, shown(board))
 	}
-	k = s.season()
-	if err := s.define(k); err != nil {
-		return 0, "", err
-	}
-	return k, s.names(k).boards[i], nil
+	return boardAt{k: s.season(), board: i}, nil
 }
 
 // blank remembers, for as long as a page is cached, that a season's boards are missing because

@@ -38,6 +38,7 @@ func newWorld(t *testing.T) *world {
 	cfg.Length = time.Hour
 	cfg.Boards = cfg.Boards[:2]
 	cfg.Top, cfg.Keep = 3, 5
+	cfg.CacheFor = time.Nanosecond // h.top sees at once what was written
 	return &world{t: t, engine: memstore.New(nil), profiles: newProfiles(), cfg: cfg}
 }
 
