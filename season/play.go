@@ -9,6 +9,7 @@ import (
 	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/internal/name"
+	"github.com/shoalworks/shoal/node"
 )
 
 // playerOf is the player of a session with a usable key.
@@ -165,6 +166,7 @@ func (s *Service) Joined(ctx context.Context, session Session) ([]Title, error) 
 	if err != nil {
 		return nil, err
 	}
+	ctx = as(ctx, node.ClassLoad)
 	// A set of another calendar is found out before anything is written; a store that does not
 	// answer only delays the titles.
 	if _, err := s.begin(ctx); errors.Is(err, ErrCalendar) {
