@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -60,7 +61,8 @@ func (s *Service) refreshBans(ctx context.Context) error {
 	if !s.moderated() {
 		return nil
 	}
-	ctx, cancel := s.bounded(s.inside(ctx))
+	// Others wait for this reading: it is not put off as the work of one of them may be.
+	ctx, cancel := s.bounded(s.inside(node.WithoutTerms(ctx)))
 	defer cancel()
 	l := &s.moderation.list
 	l.mu.Lock()

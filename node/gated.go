@@ -53,18 +53,22 @@ type gatedRecords struct {
 }
 
 func (g gatedRecords) Get(ctx context.Context, keys ...string) ([]store.Record, error) {
-	if err := g.gate.pass(ctx, g.class, demand{KindRead: len(keys)}); err != nil {
+	ctx, end, err := g.gate.on(ctx, g.class, demand{KindRead: len(keys)})
+	if err != nil {
 		return nil, err
 	}
+	defer end()
 	return g.Records.Get(ctx, keys...)
 }
 
 func (g gatedRecords) Scan(ctx context.Context, r store.Range) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
-		if err := g.gate.pass(ctx, g.class, demand{KindList: 1}); err != nil {
+		ctx, end, err := g.gate.on(ctx, g.class, demand{KindList: 1})
+		if err != nil {
 			yield(store.Record{}, err)
 			return
 		}
+		defer end()
 		g.Records.Scan(ctx, r)(yield)
 	}
 }
@@ -74,13 +78,15 @@ func (g gatedRecords) Commit(ctx context.Context, txs ...store.Tx) []error {
 	for _, tx := range txs {
 		writes += len(tx)
 	}
-	if err := g.gate.pass(ctx, g.class, demand{KindWrite: writes}); err != nil {
+	ctx, end, err := g.gate.on(ctx, g.class, demand{KindWrite: writes})
+	if err != nil {
 		errs := make([]error, len(txs))
 		for i := range errs {
 			errs[i] = err
 		}
 		return errs
 	}
+	defer end()
 	return g.Records.Commit(ctx, txs...)
 }
 
@@ -91,97 +97,123 @@ type gatedBoards struct {
 	class Class
 }
 
-func (g gatedBoards) ordered(ctx context.Context) error {
-	return g.gate.pass(ctx, g.class, demand{KindOrderedRead: 1})
+func (g gatedBoards) ordered(ctx context.Context) (context.Context, context.CancelFunc, error) {
+	return g.gate.on(ctx, g.class, demand{KindOrderedRead: 1})
 }
 
 func (g gatedBoards) Create(ctx context.Context, board string, spec store.BoardSpec) (store.BoardInfo, error) {
-	if err := g.changing(ctx, 1); err != nil {
+	ctx, end, err := g.changing(ctx, 1)
+	if err != nil {
 		return store.BoardInfo{}, err
 	}
+	defer end()
 	return g.Boards.Create(ctx, board, spec)
 }
 
 func (g gatedBoards) Page(ctx context.Context, board string, offset int64, limit int, mode store.RankMode) (store.Page, error) {
-	if err := g.ordered(ctx); err != nil {
+	ctx, end, err := g.ordered(ctx)
+	if err != nil {
 		return store.Page{}, err
 	}
+	defer end()
 	return g.Boards.Page(ctx, board, offset, limit, mode)
 }
 
 func (g gatedBoards) Standing(ctx context.Context, board, key string, mode store.RankMode) (store.Standing, bool, error) {
-	if err := g.ordered(ctx); err != nil {
+	ctx, end, err := g.ordered(ctx)
+	if err != nil {
 		return store.Standing{}, false, err
 	}
+	defer end()
 	return g.Boards.Standing(ctx, board, key, mode)
 }
 
 func (g gatedBoards) Around(ctx context.Context, board, key string, n int, mode store.RankMode) (store.Page, error) {
-	if err := g.ordered(ctx); err != nil {
+	ctx, end, err := g.ordered(ctx)
+	if err != nil {
 		return store.Page{}, err
 	}
+	defer end()
 	return g.Boards.Around(ctx, board, key, n, mode)
 }
 
 func (g gatedBoards) Scores(ctx context.Context, board string, keys ...string) (map[string]store.Entry, error) {
-	if err := g.ordered(ctx); err != nil {
+	ctx, end, err := g.ordered(ctx)
+	if err != nil {
 		return nil, err
 	}
+	defer end()
 	return g.Boards.Scores(ctx, board, keys...)
 }
 
 func (g gatedBoards) Walk(ctx context.Context, board string, from store.Cursor, limit int) (store.Page, store.Cursor, error) {
-	if err := g.ordered(ctx); err != nil {
+	ctx, end, err := g.ordered(ctx)
+	if err != nil {
 		return store.Page{}, from, err
 	}
+	defer end()
 	return g.Boards.Walk(ctx, board, from, limit)
 }
 
 func (g gatedBoards) Hide(ctx context.Context, board string, hidden bool, keys ...string) (int, error) {
-	if err := g.changing(ctx, len(keys)); err != nil {
+	ctx, end, err := g.changing(ctx, len(keys))
+	if err != nil {
 		return 0, err
 	}
+	defer end()
 	return g.Boards.Hide(ctx, board, hidden, keys...)
 }
 
 func (g gatedBoards) Hidden(ctx context.Context, board, after string, limit int) ([]store.HiddenEntry, error) {
-	if err := g.ordered(ctx); err != nil {
+	ctx, end, err := g.ordered(ctx)
+	if err != nil {
 		return nil, err
 	}
+	defer end()
 	return g.Boards.Hidden(ctx, board, after, limit)
 }
 
 func (g gatedBoards) Info(ctx context.Context, board string) (store.BoardInfo, error) {
-	if err := g.ordered(ctx); err != nil {
+	ctx, end, err := g.ordered(ctx)
+	if err != nil {
 		return store.BoardInfo{}, err
 	}
+	defer end()
 	return g.Boards.Info(ctx, board)
 }
 
 func (g gatedBoards) Check(ctx context.Context, board string, repair bool) (store.BoardCheck, error) {
-	if err := g.ordered(ctx); err != nil {
+	ctx, end, err := g.ordered(ctx)
+	if err != nil {
 		return store.BoardCheck{}, err
 	}
+	defer end()
 	return g.Boards.Check(ctx, board, repair)
 }
 
 func (g gatedBoards) Seal(ctx context.Context, board string) (store.BoardInfo, error) {
-	if err := g.changing(ctx, 1); err != nil {
+	ctx, end, err := g.changing(ctx, 1)
+	if err != nil {
 		return store.BoardInfo{}, err
 	}
+	defer end()
 	return g.Boards.Seal(ctx, board)
 }
 
 func (g gatedBoards) List(ctx context.Context, prefix, after string, limit int) ([]string, error) {
-	if err := g.gate.pass(ctx, g.class, demand{KindList: 1}); err != nil {
+	ctx, end, err := g.gate.on(ctx, g.class, demand{KindList: 1})
+	if err != nil {
 		return nil, err
 	}
+	defer end()
 	return g.Boards.List(ctx, prefix, after, limit)
 }
 
 func (g gatedBoards) Drop(ctx context.Context, board string) error {
-	if err := g.changing(ctx, 1); err != nil {
+	ctx, end, err := g.changing(ctx, 1)
+	if err != nil {
 		return err
 	}
+	defer end()
 	return g.Boards.Drop(ctx, board)
 }

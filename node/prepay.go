@@ -129,10 +129,12 @@ func (g *gate) waiting(c Class, d demand) (most int) {
 	return most
 }
 
-// changing lets n writes of entries through.
-func (g gatedBoards) changing(ctx context.Context, n int) error {
-	if p, ok := ctx.Value(prepaidKey{}).(*Prepaid); ok && p.spend(g.gate, g.class, n) {
-		return nil
+// changing lets n writes of entries through, and answers the context of the request.
+func (g gatedBoards) changing(ctx context.Context, n int) (context.Context, context.CancelFunc, error) {
+	t := termsOf(ctx, g.class)
+	if p, ok := ctx.Value(prepaidKey{}).(*Prepaid); ok && p.spend(g.gate, t.Class, n) {
+		call, end := g.gate.request(ctx, t)
+		return call, end, nil
 	}
-	return g.gate.pass(ctx, g.class, changing(n))
+	return g.gate.on(ctx, g.class, changing(n))
 }

@@ -77,9 +77,9 @@ func (p purse) room(c Class, reserve int) int {
 // inParts makes a call for parts of n things, each no larger than what the budget ever holds,
 // and each when the budget allows it. Parts that were done before one fails stay done: then
 // the outcome of the whole is unknown.
-func (g gatedBoards) inParts(ctx context.Context, n int, call func(from, to int) error) error {
+func (g gatedBoards) inParts(ctx context.Context, n int, call func(ctx context.Context, from, to int) error) error {
 	for from := 0; from < n; {
-		to := min(n, from+g.gate.holds(g.class, demand{KindOrderedRead: 1, KindOrderedWrite: 1}))
+		to := min(n, from+g.gate.holds(termsOf(ctx, g.class).Class, demand{KindOrderedRead: 1, KindOrderedWrite: 1}))
 		if from == 0 && to == n {
 			return g.part(ctx, 0, n, call)
 		}
@@ -94,11 +94,13 @@ func (g gatedBoards) inParts(ctx context.Context, n int, call func(from, to int)
 	return nil
 }
 
-func (g gatedBoards) part(ctx context.Context, from, to int, call func(from, to int) error) error {
-	if err := g.changing(ctx, to-from); err != nil {
+func (g gatedBoards) part(ctx context.Context, from, to int, call func(ctx context.Context, from, to int) error) error {
+	ctx, end, err := g.changing(ctx, to-from)
+	if err != nil {
 		return err
 	}
-	return call(from, to)
+	defer end()
+	return call(ctx, from, to)
 }
 
 // Merge is one call, or several when the batch is larger than what the budget ever holds: each
@@ -106,13 +108,15 @@ func (g gatedBoards) part(ctx context.Context, from, to int, call func(from, to 
 // stands for all of it: it goes when the budget is full, and leaves a debt.
 func (g gatedBoards) Merge(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
 	if batch.Rule == store.Sum {
-		if err := g.changing(ctx, len(batch.Entries)); err != nil {
+		ctx, end, err := g.changing(ctx, len(batch.Entries))
+		if err != nil {
 			return nil, err
 		}
+		defer end()
 		return g.Boards.Merge(ctx, board, batch)
 	}
 	changes := make([]store.Change, 0, len(batch.Entries))
-	err := g.inParts(ctx, len(batch.Entries), func(from, to int) error {
+	err := g.inParts(ctx, len(batch.Entries), func(ctx context.Context, from, to int) error {
 		part := batch
 		part.Entries = batch.Entries[from:to]
 		got, err := g.Boards.Merge(ctx, board, part)
@@ -127,7 +131,7 @@ func (g gatedBoards) Merge(ctx context.Context, board string, batch store.Batch)
 
 // Remove is one call, or several, as in Merge. How many there were is counted over all.
 func (g gatedBoards) Remove(ctx context.Context, board string, keys ...string) (removed int, err error) {
-	err = g.inParts(ctx, len(keys), func(from, to int) error {
+	err = g.inParts(ctx, len(keys), func(ctx context.Context, from, to int) error {
 		n, err := g.Boards.Remove(ctx, board, keys[from:to]...)
 		removed += n
 		return err

@@ -104,7 +104,7 @@ type closeRecord struct {
 // begin answers the progress as last read: first never changes, and closedThrough, which only
 // grows, is read again by every pass. The first caller reads it, and records the set's first
 // season when there is none yet; the others wait for that one.
-func (s *Service) begin(ctx context.Context) (progress, error) {
+func (s *Service) begin(ctx context.Context) (p progress, err error) {
 	if p := s.shelf.stored(); p.started {
 		return p, nil
 	}
@@ -112,7 +112,7 @@ func (s *Service) begin(ctx context.Context) (progress, error) {
 	if err != nil {
 		return progress{}, err
 	}
-	defer release()
+	defer func() { release(err) }()
 	if p := s.shelf.stored(); p.started {
 		return p, nil
 	}

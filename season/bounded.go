@@ -6,21 +6,47 @@ import (
 	"time"
 
 	"github.com/shoalworks/shoal/clock"
+	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/store"
 )
 
-// callWait bounds each call of a store, so that one that hangs does not hold up the rest. A
-// write that is cut so has an unknown outcome, like any other; all of them are repeatable.
+// callWait bounds each call of a store, so that one that hangs does not hold up the rest; what
+// it waited for the request budget before does not count. A write that is cut so has an unknown
+// outcome, like any other; all of them are repeatable.
 const callWait = 15 * time.Second
 
-// boundedRecords gives every call of the records a deadline on the node's clock.
-type boundedRecords struct {
-	store.Records
-	clock clock.Clock
+// onTerms is ctx for one call of a store, in the class of what it is for.
+func onTerms(ctx context.Context, n *node.Node) (context.Context, context.CancelFunc) {
+	class := classOf(ctx)
+	return n.On(ctx, node.Terms{Class: class, Wait: budgetWait(class), Call: callWait})
 }
 
+// boundedRecords gives every call of the records its class and a deadline.
+type boundedRecords struct {
+	store.Records
+	node *node.Node
+}
+
+// Get reads as many at once as the budget has, so that a look at many results holds up no load.
 func (r boundedRecords) Get(ctx context.Context, keys ...string) ([]store.Record, error) {
-	ctx, cancel := clock.WithTimeout(ctx, r.clock, callWait)
+	var out []store.Record
+	for {
+		n := min(len(keys), max(1, r.node.Room(classOf(ctx), node.KindRead)))
+		recs, err := r.get(ctx, keys[:n])
+		if err != nil {
+			return nil, err
+		}
+		if n == len(keys) && out == nil {
+			return recs, nil
+		}
+		if out, keys = append(out, recs...), keys[n:]; len(keys) == 0 {
+			return out, nil
+		}
+	}
+}
+
+func (r boundedRecords) get(ctx context.Context, keys []string) ([]store.Record, error) {
+	ctx, cancel := onTerms(ctx, r.node)
 	defer cancel()
 	return r.Records.Get(ctx, keys...)
 }
@@ -30,13 +56,14 @@ func (r boundedRecords) Scan(ctx context.Context, rng store.Range) iter.Seq2[sto
 }
 
 func (r boundedRecords) Commit(ctx context.Context, txs ...store.Tx) []error {
-	ctx, cancel := clock.WithTimeout(ctx, r.clock, callWait)
+	ctx, cancel := onTerms(ctx, r.node)
 	defer cancel()
 	return r.Records.Commit(ctx, txs...)
 }
 
+// Now is asked of no budget.
 func (r boundedRecords) Now(ctx context.Context) (time.Time, error) {
-	ctx, cancel := clock.WithTimeout(ctx, r.clock, callWait)
+	ctx, cancel := clock.WithTimeout(ctx, r.node.Clock(), callWait)
 	defer cancel()
 	return r.Records.Now(ctx)
 }
@@ -45,11 +72,11 @@ func (r boundedRecords) Now(ctx context.Context) (time.Time, error) {
 // bounded by the caller's context.
 type boundedBoards struct {
 	Boards
-	clock clock.Clock
+	node *node.Node
 }
 
 func bounded[T any](ctx context.Context, b boundedBoards, call func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := clock.WithTimeout(ctx, b.clock, callWait)
+	ctx, cancel := onTerms(ctx, b.node)
 	defer cancel()
 	return call(ctx)
 }

@@ -49,6 +49,7 @@ func (c *closer) step(ctx context.Context, now time.Time) (next time.Time, err e
 		every := max(s.cfg.CloseEvery, -s.cfg.CloseEvery)
 		c.next = now.Add(every)
 		out, err = s.pass(ctx)
+		now = s.clock.Now() // it may have waited for the request budget
 		if retry := min(retryAfter, every); err != nil || out.waiting {
 			c.sooner(now.Add(retry/2 + s.jitter("close retry", retry/2)))
 		}
@@ -60,7 +61,11 @@ func (c *closer) step(ctx context.Context, now time.Time) (next time.Time, err e
 	if more || out.more {
 		c.sooner(now.Add(soon))
 	}
-	return c.next, errors.Join(err, sweepErr, inspectErr)
+	err = errors.Join(err, sweepErr, inspectErr)
+	if isShort(err) {
+		c.sooner(s.clock.Now().Add(retryAfter/2 + s.jitter(retryAfter/2)))
+	}
+	return c.next, err
 }
 
 func (c *closer) sooner(at time.Time) {
@@ -99,6 +104,7 @@ func (s *Service) CloseDue(ctx context.Context) ([]Closed, error) {
 	if s.isClosed() {
 		return nil, ErrClosed
 	}
+	ctx = inBackground(ctx)
 	var closed []Closed
 	for {
 		out, err := s.pass(ctx)
@@ -119,7 +125,7 @@ func (s *Service) pass(ctx context.Context) (passed, error) {
 	defer func() { <-s.passing }()
 	prog, err := s.readProgress(ctx)
 	if err != nil {
-		return passed{}, err
+		return s.unread(err)
 	}
 	if !prog.started || s.cfg.CloseEvery < 0 {
 		return passed{}, nil
@@ -135,6 +141,16 @@ func (s *Service) pass(ctx context.Context) (passed, error) {
 		return passed{}, fmt.Errorf("season: the store's clock: %w", err)
 	}
 	return s.closeUntil(ctx, prog, now)
+}
+
+// unread ends a pass that could not read the progress: a season that is due by what is known of
+// it waits for that.
+func (s *Service) unread(why error) (passed, error) {
+	next := s.shelf.stored().through + 1
+	if fleet, fresh := s.n.FleetTime(); isShort(why) && fresh && s.shelf.stored().started && s.isDue(next, fleet) {
+		return passed{waiting: true}, s.wait(next, why)
+	}
+	return passed{}, why
 }
 
 // closeUntil closes the seasons that ended Grace before now, the durable store's clock as read

@@ -16,6 +16,7 @@ import (
 const (
 	chunkSize   = 1000             // sessions synced at once, and entries of one Merge
 	maxBoundary = 10 * time.Second // jitter of the flush at a boundary, at most
+	shortAfter  = 5 * time.Second  // after a flush that the budget cut short, at most
 )
 
 // flusher is the state of the loop that writes to the boards.
@@ -48,6 +49,11 @@ func (f *flusher) step(ctx context.Context, now time.Time) (next time.Time, err 
 		err = s.window(ctx, s.players.all())
 	}
 	next = f.window
+	if isShort(err) {
+		s.counts.short.Add(1)
+		s.log.DebugContext(ctx, "values for the boards wait for the request budget", "waiting", s.outbox.size(), "err", err)
+		next, err = now.Add(min(shortAfter, s.cfg.FlushEvery)), nil
+	}
 	if boundary := now.Add(s.cfg.End(f.k).Sub(fleet)); boundary.Before(next) {
 		next = boundary
 	}
@@ -58,6 +64,7 @@ func (f *flusher) step(ctx context.Context, now time.Time) (next time.Time, err 
 func (s *Service) window(ctx context.Context, list []*player) error {
 	s.gather(ctx)
 	var errs []error
+	short := false
 	for len(list) > 0 && ctx.Err() == nil {
 		var chunk []*player
 		for len(list) > 0 && len(chunk) < chunkSize {
@@ -66,12 +73,18 @@ func (s *Service) window(ctx context.Context, list []*player) error {
 			}
 			list = list[1:]
 		}
-		errs = append(errs, s.collectAll(ctx, chunk), s.drain(ctx))
+		errs = append(errs, s.collectAll(ctx, chunk))
+		if !short {
+			errs = append(errs, s.drain(ctx))
+			short = isShort(errs[len(errs)-1])
+		}
 		for _, p := range chunk {
 			s.pay(ctx, p)
 		}
 	}
-	errs = append(errs, s.drain(ctx))
+	if !short {
+		errs = append(errs, s.drain(ctx))
+	}
 	return errors.Join(errs...)
 }
 
@@ -201,23 +214,30 @@ func (s *Service) parcels(p *player, data doc.Value) ([]parcel, error) {
 	return out, nil
 }
 
-// drain sends every parcel that waits in the outbox. What is not answered for stays there.
+// drain sends the parcels that wait in the outbox, as many as the request budget allows,
+// earlier seasons first. What is not answered for stays there.
 func (s *Service) drain(ctx context.Context) error {
 	var errs []error
-	list := s.outbox.pending()
+	list, patient := s.outbox.pending(), true
 	for len(list) > 0 && ctx.Err() == nil {
 		n := 1
 		for n < len(list) && list[n].k == list[0].k {
 			n++
 		}
-		errs = append(errs, s.deliver(ctx, list[0].k, list[:n]))
-		list = list[n:]
+		err := s.deliver(ctx, list[0].k, list[:n], patient)
+		errs = append(errs, err)
+		if isShort(err) {
+			s.outbox.cutShort()
+			break
+		}
+		list, patient = list[n:], false
 	}
 	return errors.Join(errs...)
 }
 
-// deliver sends the parcels of one season, or refuses them when it is over.
-func (s *Service) deliver(ctx context.Context, k int64, list []parcel) error {
+// deliver sends the parcels of one season, or refuses them when it is over. patient says
+// whether it waits for the budget of the first.
+func (s *Service) deliver(ctx context.Context, k int64, list []parcel, patient bool) error {
 	why, err := s.isOver(ctx, k)
 	if err != nil {
 		return err
@@ -234,9 +254,14 @@ func (s *Service) deliver(ctx context.Context, k int64, list []parcel) error {
 	}
 	var errs []error
 	for len(list) > 0 {
-		n := min(len(list), chunkSize)
-		errs = append(errs, s.mergeAll(ctx, k, list[:n]))
-		list = list[n:]
+		now, err := s.afford(ctx, len(list), len(s.cfg.Boards), patient)
+		if err != nil {
+			return errors.Join(append(errs, err)...)
+		}
+		err = s.mergeAll(now.paid.With(ctx), k, list[:now.parcels])
+		now.paid.Refund()
+		errs = append(errs, err)
+		list, patient = list[now.parcels:], false
 	}
 	return errors.Join(errs...)
 }

@@ -111,7 +111,9 @@ func (s *Service) tell(ctx context.Context, p *player, titles []Title) error {
 	if len(titles) == 0 {
 		return nil
 	}
-	if err := p.session.Save(ctx); err != nil {
+	saving, cancel := s.within(ctx, syncWait)
+	defer cancel()
+	if err := p.session.Save(saving); err != nil {
 		p.hold(titles)
 		return fmt.Errorf("season: save the titles of %s: %w", p.session.Key(), err)
 	}
@@ -126,6 +128,8 @@ func (s *Service) tell(ctx context.Context, p *player, titles []Title) error {
 // last one was closed, and titles that still wait for a sync. more tells that some are left.
 func (s *Service) sweep(ctx context.Context) (more bool, err error) {
 	news := s.shelf.news()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	var (
 		wg   sync.WaitGroup
 		gate = make(chan struct{}, sweepWidth)
@@ -133,8 +137,11 @@ func (s *Service) sweep(ctx context.Context) (more bool, err error) {
 		errs []error
 	)
 	for _, p := range s.players.all() {
+		if ctx.Err() != nil {
+			break
+		}
 		unheard := p.takeUnheard()
-		if len(unheard) == 0 && p.looked() >= news || ctx.Err() != nil {
+		if len(unheard) == 0 && p.looked() >= news {
 			continue
 		}
 		gate <- struct{}{}
@@ -144,6 +151,9 @@ func (s *Service) sweep(ctx context.Context) (more bool, err error) {
 			mu.Lock()
 			defer mu.Unlock()
 			more = more || left
+			if isShort(err) {
+				stop() // the others would wait for the budget, too, one after the other
+			}
 			if err != nil && len(errs) < 3 {
 				errs = append(errs, err)
 			}
@@ -154,8 +164,6 @@ func (s *Service) sweep(ctx context.Context) (more bool, err error) {
 }
 
 func (s *Service) sweepOne(ctx context.Context, p *player, unheard []Title) (more bool, err error) {
-	ctx, cancel := s.within(ctx, syncWait)
-	defer cancel()
 	if err := s.tell(ctx, p, unheard); err != nil {
 		return false, err
 	}

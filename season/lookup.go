@@ -13,7 +13,7 @@ const maxLookup = 50
 // results answers the results of seasons, nil where there is none yet, from memory or with
 // one read. One read is in flight at a time: a thousand players who join at once cost one. A
 // caller that gives up strands nobody.
-func (s *Service) results(ctx context.Context, ks []int64) (map[int64]*Result, error) {
+func (s *Service) results(ctx context.Context, ks []int64) (_ map[int64]*Result, err error) {
 	out, missing := s.shelved(ks)
 	if len(missing) == 0 {
 		return out, nil
@@ -22,7 +22,7 @@ func (s *Service) results(ctx context.Context, ks []int64) (map[int64]*Result, e
 	if err != nil {
 		return nil, err
 	}
-	defer release()
+	defer func() { release(err) }()
 	if out, missing = s.shelved(ks); len(missing) == 0 {
 		return out, nil
 	}
@@ -44,16 +44,6 @@ func (s *Service) results(ctx context.Context, ks []int64) (map[int64]*Result, e
 		}
 	}
 	return out, nil
-}
-
-// look waits for its turn to read what others wait for too.
-func (s *Service) look(ctx context.Context) (release func(), err error) {
-	select {
-	case s.shelf.looking <- struct{}{}:
-		return func() { <-s.shelf.looking }, nil
-	case <-ctx.Done():
-		return nil, fmt.Errorf("season: read results of %s: %w", s.set, context.Cause(ctx))
-	}
 }
 
 // shelved splits seasons into what memory answers for and what has to be read. Of a season

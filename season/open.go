@@ -228,9 +228,11 @@ func (s *Service) resendAll() {
 }
 
 // isOver tells whether season k takes no values any more, and why. Besides its seal, a season
-// with a result is refused here, before any board is asked.
+// with a result is refused here, before any board is asked. Within Grace no season has one: its
+// last values need no look for it, and so no budget for reads.
 func (s *Service) isOver(ctx context.Context, k int64) (why, err error) {
-	if k >= s.season() {
+	fleet, fresh := s.n.FleetTime()
+	if k >= s.cfg.Season(fleet) {
 		return nil, nil
 	}
 	p, err := s.begin(ctx)
@@ -242,6 +244,9 @@ func (s *Service) isOver(ctx context.Context, k int64) (why, err error) {
 	}
 	if s.shelf.isClosed(k) {
 		return store.ErrSealed, nil
+	}
+	if fresh && !s.isDue(k, fleet) {
+		return nil, nil
 	}
 	found, err := s.results(ctx, []int64{k})
 	if err != nil {

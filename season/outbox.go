@@ -1,6 +1,7 @@
 package season
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,7 @@ type parcel struct {
 	meta   []byte    // the display name with them
 	stamp  store.Stamp
 	ticket uint64 // grows; says which of two parcels is newer to the outbox
+	round  uint64 // how often the outbox had been cut short when the slot began to wait
 	batch  *batch
 }
 
@@ -37,6 +39,7 @@ type outbox struct {
 		sync.Mutex
 		parcels map[slot]parcel
 		tickets uint64
+		rounds  uint64
 	}
 }
 
@@ -58,13 +61,24 @@ func (o *outbox) put(p parcel) error {
 	if found && old.stamp.After(p.stamp) {
 		p.stats, p.meta, p.stamp = old.stats, old.meta, old.stamp
 	}
+	if p.round = o.mu.rounds; found {
+		p.round = old.round
+	}
 	o.mu.tickets++
 	p.ticket = o.mu.tickets
 	o.mu.parcels[p.slot] = p
 	return nil
 }
 
-// pending is all parcels, by season and key. They stay until settled.
+// cutShort notes that parcels had to stay: they go before those that come from now on.
+func (o *outbox) cutShort() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.mu.rounds++
+}
+
+// pending is all parcels, by season, how long they have waited, and key. They stay until
+// settled.
 func (o *outbox) pending() []parcel {
 	o.mu.Lock()
 	out := make([]parcel, 0, len(o.mu.parcels))
@@ -73,10 +87,7 @@ func (o *outbox) pending() []parcel {
 	}
 	o.mu.Unlock()
 	slices.SortFunc(out, func(a, b parcel) int {
-		if a.k != b.k {
-			return int(min(max(a.k-b.k, -1), 1))
-		}
-		return strings.Compare(a.key, b.key)
+		return cmp.Or(cmp.Compare(a.k, b.k), cmp.Compare(a.round, b.round), strings.Compare(a.key, b.key))
 	})
 	return out
 }

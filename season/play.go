@@ -9,6 +9,7 @@ import (
 	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/internal/name"
+	"github.com/shoalworks/shoal/node"
 )
 
 // playerOf is the player of a session with a usable key.
@@ -165,16 +166,21 @@ func (s *Service) Joined(ctx context.Context, session Session) ([]Title, error) 
 	if err != nil {
 		return nil, err
 	}
+	ctx = as(ctx, node.ClassLoad)
 	// A set of another calendar is found out before anything is written; a store that does not
 	// answer only delays the titles.
-	if _, err := s.begin(ctx); errors.Is(err, ErrCalendar) {
-		return nil, err
+	_, unread := s.begin(ctx)
+	if errors.Is(unread, ErrCalendar) {
+		return nil, unread
 	}
 	if err := s.advance(p, s.season()); err != nil { //nolint:contextcheck // a transaction waits for nothing
 		return nil, err
 	}
 	if parcels, err := s.parcels(p, session.Data()); err == nil && len(parcels) > 0 {
 		p.changed.Add(1)
+	}
+	if unread != nil {
+		return nil, unread
 	}
 	titles, _, err := s.grantTo(ctx, p)
 	return titles, err

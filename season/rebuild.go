@@ -151,8 +151,25 @@ func (s *Service) unseal(ctx context.Context, k int64, l life) error {
 	return errAgain
 }
 
-// fillWith merges values into the boards that are being filled.
+// fillWith merges values into the boards that are being filled, in parts that the request
+// budget has room for.
 func (s *Service) fillWith(ctx context.Context, k int64, lives []life, list []parcel) error {
+	for len(list) > 0 {
+		now, err := s.afford(ctx, len(list), len(lives), true)
+		if err != nil {
+			return err
+		}
+		err = s.fillPart(now.paid.With(ctx), k, lives, list[:now.parcels])
+		now.paid.Refund()
+		if err != nil {
+			return err
+		}
+		list = list[now.parcels:]
+	}
+	return nil
+}
+
+func (s *Service) fillPart(ctx context.Context, k int64, lives []life, list []parcel) error {
 	for _, l := range lives {
 		entries := make([]store.Submission, 0, len(list))
 		for _, p := range list {

@@ -75,7 +75,7 @@ func New(n *node.Node, set string, cfg Config, deps Deps) (*Service, error) {
 	n.OnClose(node.StageSeasons, "seasons "+set, s.close)
 	flush, closing := s.newFlusher(), s.newCloser()
 	s.loops.Go(func() { s.run(ctx, s.flushKick, flush.step) })
-	s.loops.Go(func() { s.run(ctx, s.closeKick, closing.step) })
+	s.loops.Go(func() { s.run(inBackground(ctx), s.closeKick, closing.step) })
 	now := s.Current()
 	s.log.InfoContext(ctx, "seasons started", "season", now.ID, "ends", now.End, "grace", s.cfg.Grace,
 		"flushEvery", s.cfg.FlushEvery, "closeEvery", s.cfg.CloseEvery, "boards", len(s.cfg.Boards))
@@ -93,15 +93,15 @@ func newService(n *node.Node, set string, cfg Config, deps Deps) (*Service, erro
 	}
 	s := &Service{
 		n: n, set: set, cfg: cfg, rules: newRules(set, cfg), deps: deps,
-		durable: boundedRecords{n.Store().Durable(), n.Clock()}, clock: n.Clock(), log: n.Logger().With("seasons", set),
+		durable: boundedRecords{n.For(node.ClassBoard).Durable(), n}, clock: n.Clock(), log: n.Logger().With("seasons", set),
 		players: newPlayers(), outbox: newOutbox(MaxOutbox), shelf: newShelf(MaxResults), opened: newOpened(),
 		passing: make(chan struct{}, 1), flushKick: make(chan struct{}, 1), closeKick: make(chan struct{}, 1),
 		stop: func() {},
 	}
 	if deps.Boards == nil {
-		deps.Boards = StoreBoards(n.Store().Boards())
+		deps.Boards = StoreBoards(n.For(node.ClassBoard).Boards())
 	}
-	s.boards = boundedBoards{deps.Boards, n.Clock()}
+	s.boards = boundedBoards{deps.Boards, n}
 	s.ending.begun, s.ending.ended = make(chan struct{}), make(chan struct{})
 	return s, nil
 }
@@ -179,6 +179,9 @@ func (s *Service) end(ctx context.Context) {
 	s.stop()
 	s.loops.Wait()
 	err := s.window(ctx, s.players.all())
+	for errors.Is(err, errShort) && ctx.Err() == nil {
+		err = s.drain(ctx) // as the budget comes in
+	}
 	s.ending.left = s.outbox.size()
 	if s.ending.left > 0 || ctx.Err() != nil {
 		s.ending.err = fmt.Errorf("season: close %s: %d values not written: %w", s.set, s.ending.left, errors.Join(err, context.Cause(ctx)))

@@ -19,7 +19,7 @@ const (
 // long as there is room.
 type shelf struct {
 	limit   int
-	looking chan struct{} // holds a token while the store is being read: one read serves all
+	looking looks // one read of the store serves all
 
 	mu struct {
 		sync.Mutex
@@ -45,7 +45,7 @@ type shelved struct {
 }
 
 func newShelf(limit int) *shelf {
-	sh := &shelf{limit: limit, looking: make(chan struct{}, 1)}
+	sh := &shelf{limit: limit, looking: newLooks()}
 	sh.mu.results = make(map[int64]*shelved)
 	sh.mu.absent = make(map[int64]time.Time)
 	sh.mu.early = make(map[int64]bool)

@@ -58,10 +58,11 @@ type host struct {
 
 // hostOptions say how a host differs from the usual.
 type hostOptions struct {
-	skew  time.Duration // the local clock's lead
-	loops bool          // the service's loops run
-	blind bool          // without profiles to scan
-	deps  season.Deps
+	skew   time.Duration // the local clock's lead
+	loops  bool          // the service's loops run
+	blind  bool          // without profiles to scan
+	deps   season.Deps
+	limits node.Limits
 }
 
 // host starts a node; the test's end closes it.
@@ -74,6 +75,7 @@ func (w *world) host(name string, o hostOptions) *host {
 	}
 	h.node, err = node.Start(w.t.Context(), st, &node.Options{
 		Name: name, Beat: 10 * time.Second, Clock: skewed{clock.System(), o.skew}, Logger: slog.New(slog.DiscardHandler),
+		Limits: o.limits,
 	})
 	if err != nil {
 		w.t.Fatal(err)
