@@ -218,6 +218,7 @@ func (r *row) landLocked(key string) {
 func (l *Ledger) Ranked(p *Process, c *BoardCall) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.rankedSeasonLocked(p, c)
 	r := l.mu.contest.rows[c.Board]
 	if r == nil {
 		return

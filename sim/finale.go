@@ -43,6 +43,7 @@ func (f *Fleet) finale() {
 		f.orphans()
 	}
 	f.audit(auditor)
+	f.seasonsAtRest(auditor)
 	rest := f.rng.chance(0.5)
 	if rest {
 		f.Script.Sleep(rested) // notes are read and removed, the journals of the dead are saved
@@ -176,6 +177,8 @@ func (f *Fleet) leftovers(rest bool) {
 			f.leaks++ // its reader is dead, or has closed within the second
 		case strings.HasPrefix(key, markerPrefix) && (f.late || crashed[owner] && !rest):
 			f.leaks++
+		case strings.HasPrefix(key, "journal/"+anglerSet+"/"):
+			f.journals++ // what they hold is judged by the seasons' results
 		case strings.HasPrefix(key, journalPrefix) && f.late && !f.Ledger.needed(key[len(journalPrefix):]):
 			f.journals++
 		default:

@@ -30,6 +30,7 @@ type Fleet struct {
 	late     bool // writes may land after their callers have given them up
 	deeds    int
 	contests int
+	flawless bool   // of the seasons nothing may be lost, or come too late
 	quiet    bool   // nobody outside begins or repeats anything any more
 	hash     uint64 // of the run up to the end of the audit
 	rng      *stream
@@ -72,6 +73,7 @@ func (f *Fleet) StartWith(name string, settings Settings, offset time.Duration) 
 			f.Ledger.Refused(s.Process, board, values, unknown)
 		})
 	}
+	f.listen(s)
 	s.OnCrash(func() {
 		ended, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -173,6 +175,7 @@ func (f *Fleet) forget() {
 		f.forgetFastKeys()
 	}
 	f.Ledger.Forgot()
+	f.Ledger.forgottenAnglers()
 }
 
 // Plan is what a player does on a server.

@@ -426,6 +426,10 @@ func (l *Ledger) Landed(p *Process, tx store.Tx, _ time.Duration) {
 
 // Conflicted implements Watcher: a holder that meets a seal is counted.
 func (l *Ledger) Conflicted(p *Process, tx store.Tx) {
+	if strings.HasPrefix(tx[0].Key, reefPrefix) && strings.HasSuffix(tx[0].Key, "/result") {
+		l.Met("double close")
+		return
+	}
 	if !l.exact || !strings.HasPrefix(tx[0].Key, journalPrefix) {
 		return
 	}

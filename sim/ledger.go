@@ -56,6 +56,7 @@ type Ledger struct {
 		excused    int
 		deeds      deeds
 		contest    contest
+		reef       reef
 		wrong      int           // verdicts on the living
 		learned    time.Duration // slowest Lost after the takeover was applied
 		unsafe     time.Duration // the longest that a step was in the memory of its node only

@@ -7,6 +7,7 @@ import (
 	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/node"
+	"github.com/shoalworks/shoal/season"
 )
 
 // Library is what the simulator tests: ours, or a rival.
@@ -99,6 +100,8 @@ type Settings struct {
 	Boards map[string]board.Config
 	// Window is how often what waits for boards is written. Default: the library's.
 	Window time.Duration
+	// Seasons are what every server's players compete in; nil: nothing. Then there are no others.
+	Seasons *season.Config
 }
 
 // Anchor are the settings of the anchor world (DESIGN.md 11, issue text): 4 s beats, asks

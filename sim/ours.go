@@ -8,6 +8,7 @@ import (
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/profile"
+	"github.com/shoalworks/shoal/season"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -19,6 +20,8 @@ type Ours struct {
 	// Parts, if set, stands between the library and its stores, and does to its calls what a
 	// library with a flaw would have done.
 	Parts func(store.Parts) store.Parts
+	// Deps, if set, changes what the seasons of a server work with.
+	Deps func(*season.Deps)
 }
 
 // Name implements Library.
@@ -29,6 +32,9 @@ func (Ours) Exact() bool { return true }
 
 // Start implements Library.
 func (o Ours) Start(ctx context.Context, p *Process, name string, s Settings) (Host, error) {
+	if s.Seasons != nil {
+		return o.startSeasons(ctx, p, name, s)
+	}
 	parts := p.Parts()
 	if o.Parts != nil {
 		parts = o.Parts(parts)

@@ -53,6 +53,7 @@ func Run(o Options) (Score, *World) {
 	f.World = NewWorld(o.WorldOptions, f.Ledger)
 	f.Weather = weather
 	f.startBoards()
+	f.startSeasons()
 	f.late = weather[Fast].Late > 0
 	f.Ledger.step = f.Steps
 	f.Ledger.say = func(format string, args ...any) { f.say(nil, format, args...) }

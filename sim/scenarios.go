@@ -42,6 +42,7 @@ func Scenarios() []*Scenario {
 		{Name: "boardsCrash", Play: boardsCrash, Settings: ranked, Weather: roughBoards, Sound: true},
 		{Name: "boardsForget", Play: boardsForget, Settings: ranked, Weather: roughBoards},
 		{Name: "boardsSealed", Play: boardsSealed, Settings: ranked, Weather: roughBoards, Sound: true},
+		{Name: "seasonsSkewed", Play: seasonsSkewed, Settings: competing, Sound: true},
 		{Name: "storm", Play: storm, Weather: stormy},
 	}
 }

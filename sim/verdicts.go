@@ -27,6 +27,7 @@ func (l *Ledger) Saw(p *Process, recs []store.Record, _ time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, rec := range recs {
+		l.resultSeenLocked(p, rec)
 		switch {
 		case strings.HasPrefix(rec.Key, beatPrefix):
 			k := lookKey{p, rec.Key[len(beatPrefix):]}

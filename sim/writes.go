@@ -47,6 +47,7 @@ func (l *Ledger) Wrote(p *Process, tx store.Tx, made uint64) {
 	defer l.mu.Unlock()
 	l.tradedLocked(tx)
 	for _, w := range tx {
+		l.seasonWroteLocked(p, w)
 		switch {
 		case strings.HasPrefix(w.Key, recordPrefix):
 			l.recordLocked(p, w, made)
