@@ -200,7 +200,7 @@ func (s *Service) isDue(k int64, now time.Time) bool {
 // wait notes why a season is not closed, and answers why.
 func (s *Service) wait(k int64, why error) error {
 	s.waits.note(Waiting{K: k, Season: s.cfg.ID(k), Why: why.Error(), Since: s.n.Now()})
-	return fmt.Errorf("season: close %s: %w", s.cfg.ID(k), why)
+	return &WaitingError{K: k, Season: s.cfg.ID(k), Err: why}
 }
 
 // errAgain starts a close over, because another node has moved things.
