@@ -135,22 +135,9 @@ func (w *world) fishers() []*fisher {
 	out := make([]*fisher, w.opts.Players)
 	for i := range out {
 		out[i] = &fisher{
-			world: w, key: fmt.Sprintf("fisher-%03d", i), name: nameOf(i),
+			world: w, key: fmt.Sprintf("fisher-%03d", i), name: fishing.Name(i),
 			rng: rand.New(rand.NewPCG(w.opts.Seed, uint64(playerStream+i))),
 		}
 	}
 	return out
-}
-
-// nameOf is the i-th player's name: "Ann", and after one round "Ann 2".
-func nameOf(i int) string {
-	names := []string{
-		"Ann", "Bob", "Cid", "Dot", "Eve", "Finn", "Gil", "Hope", "Ida", "Jon", "Kai", "Lou", "Mae",
-		"Ned", "Ona", "Pip", "Quin", "Ray", "Sue", "Tom", "Una", "Vic", "Wes", "Xia", "Yul", "Zoe",
-	}
-	name := names[i%len(names)]
-	if round := i/len(names) + 1; round > 1 {
-		name = fmt.Sprintf("%s %d", name, round)
-	}
-	return name
 }
