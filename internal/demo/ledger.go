@@ -2,6 +2,8 @@ package demo
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -10,7 +12,7 @@ const maxViolations = 20
 
 // ledger checks what the fleet promises: an acknowledged save is in every later load, a load
 // is a prefix of what was played, epochs grow, one session at a time is acknowledged, a title
-// is granted once, a result never changes.
+// is granted and paid once, a result never changes, and a catch is counted in exactly one season.
 type ledger struct {
 	mu struct {
 		sync.Mutex
@@ -27,6 +29,10 @@ type account struct {
 	acked  int64  // casts covered by an acknowledged save
 	played int64  // casts made in the newest session, or loaded by it
 	titles map[string]bool
+	late   map[string]int64 // fish of a season that came after its close, as it was reported
+	// gaps is how many catches may be in the profile and in no season: the game tells the two one
+	// after the other, and a node can die in between.
+	gaps int64
 }
 
 func newLedger() *ledger {
@@ -40,7 +46,7 @@ func newLedger() *ledger {
 func (l *ledger) accountLocked(key string) *account {
 	a := l.mu.accounts[key]
 	if a == nil {
-		a = &account{titles: make(map[string]bool)}
+		a = &account{titles: make(map[string]bool), late: make(map[string]int64)}
 		l.mu.accounts[key] = a
 	}
 	return a
@@ -78,6 +84,21 @@ func (l *ledger) casting(key string, epoch uint64, casts int64) {
 	if a := l.accountLocked(key); epoch == a.epoch {
 		a.played = max(a.played, casts)
 	}
+}
+
+// gap notes that one more catch may be in the profile and in no season.
+func (l *ledger) gap(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.accountLocked(key).gaps++
+}
+
+// late notes that the game was told of a value that came after its season's close.
+func (l *ledger) late(key, season string, fish int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.accountLocked(key)
+	a.late[season] = max(a.late[season], fish)
 }
 
 // saving begins a save of session epoch; the func it returns ends it, acknowledged with the
@@ -120,29 +141,41 @@ func (l *ledger) result(season, digest string) {
 	l.mu.results[season] = digest
 }
 
-// acknowledged are the casts that an acknowledged save covers, of every player.
-func (l *ledger) acknowledged() map[string]int64 {
+// keys are the players that the ledger knows, in order.
+func (l *ledger) keys() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	out := make(map[string]int64, len(l.mu.accounts))
-	for key, a := range l.mu.accounts {
-		out[key] = a.acked
-	}
-	return out
+	return slices.Sorted(maps.Keys(l.mu.accounts))
 }
 
-// audited compares what is stored at the end with what was acknowledged and granted.
-func (l *ledger) audited(key string, casts int64, titles map[string]bool) {
+// announced are the titles that a player was told of so far.
+func (l *ledger) announced(key string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Keys(l.accountLocked(key).titles))
+}
+
+// audited compares what is stored at the end with what was acknowledged, told and granted.
+func (l *ledger) audited(key string, b book) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.accountLocked(key)
-	if casts < a.acked || casts > a.played {
-		l.violateLocked("%s: %d casts are stored; %d were acknowledged, %d made", key, casts, a.acked, a.played)
+	if b.casts < a.acked || b.casts > a.played {
+		l.violateLocked("%s: %d casts are stored; %d were acknowledged, %d made", key, b.casts, a.acked, a.played)
 	}
-	for title := range a.titles {
-		if !titles[title] {
+	for _, title := range b.announced {
+		if b.ranks[title] == 0 {
 			l.violateLocked("%s: title %s was announced and is not stored", key, title)
 		}
+	}
+	for season, fish := range a.late {
+		b.counts(season, fish)
+	}
+	if counted := b.counted(); counted > b.fish || counted < b.fish-a.gaps {
+		l.violateLocked("%s: %d fish are in the profile, and %d in all seasons together (%d may be missing)", key, b.fish, counted, a.gaps)
+	}
+	if b.coins != b.earned+b.prizes() {
+		l.violateLocked("%s: %d coins; %d were earned by fishing, and the titles are worth %d", key, b.coins, b.earned, b.prizes())
 	}
 }
 

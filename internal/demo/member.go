@@ -8,6 +8,7 @@ import (
 
 	"github.com/shoalworks/shoal"
 	"github.com/shoalworks/shoal/clock"
+	"github.com/shoalworks/shoal/examples/reef/fishing"
 	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/season"
@@ -42,10 +43,13 @@ func (w *world) start(ctx context.Context, name string) (*member, error) {
 	}
 	m.node, err = shoal.Start(ctx, m.store, &shoal.Options{
 		Node: node.Options{Name: name, Clock: w.clock, Logger: w.opts.Logger},
-		Sets: map[string]*profile.Options{playersSet: {Autosave: autosave}},
+		Sets: map[string]*profile.Options{playersSet: {Template: fishing.NewPlayer(), Autosave: autosave}},
 		Seasons: map[string]shoal.Season{reefSeason: {
 			Set: playersSet, Rules: w.rules,
-			Deps: season.Deps{OnTitle: w.onTitle, OnClosed: w.onClosed},
+			Deps: season.Deps{
+				Reward: fishing.Reward, OnTitle: w.onTitle, OnRefused: w.onRefused,
+				OnClosed: func(c season.Closed, r *season.Result) { w.onClosed(name, c, r) },
+			},
 		}},
 	})
 	if err != nil {
@@ -57,13 +61,21 @@ func (w *world) start(ctx context.Context, name string) (*member, error) {
 func (w *world) onTitle(_ context.Context, s season.Session, titles []season.Title) {
 	for _, t := range titles {
 		w.ledger.title(s.Key(), t.Key)
-		w.tally.titled(t.Text + " for " + s.Key())
+		w.tally.titled(t.Text + " for " + nameIn(s.Data()))
 	}
 }
 
-func (w *world) onClosed(c season.Closed, r *season.Result) {
+// onRefused hears of values that reached a board after it was closed, because their node died.
+func (w *world) onRefused(r season.Refused) {
+	w.tally.late.Add(1)
+	if r.Board == fishBoard {
+		w.ledger.late(r.Key, r.Season, r.Score)
+	}
+}
+
+func (w *world) onClosed(name string, c season.Closed, r *season.Result) {
 	if c.Here {
-		w.tally.closes.Add(1)
+		w.tally.closed(c.ID, name)
 	}
 	w.ledger.result(c.ID, digestOf(r))
 }

@@ -9,12 +9,10 @@ import (
 
 	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/examples/reef/fishing"
 	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/season"
 )
-
-// castsAt is where a profile counts the casts of its life; the ledger watches it.
-const castsAt = "/casts"
 
 // How players behave.
 const (
@@ -23,15 +21,14 @@ const (
 	retryAfter            = 300 * time.Millisecond
 	keepOneIn             = 4
 	saveInstead           = 4
-	loseOneIn             = 4
 	leaveOneIn            = 3 // of the stays; the others move on while their session is open
 )
 
 // fisher is one simulated player. One goroutine.
 type fisher struct {
-	world *world
-	key   string
-	rng   *rand.Rand
+	world     *world
+	key, name string
+	rng       *rand.Rand
 }
 
 // play goes from node to node until ctx ends.
@@ -55,7 +52,11 @@ func (f *fisher) load(ctx context.Context, m *member) *profile.Session {
 	s, err := m.node.Set(playersSet).Load(ctx, f.key, nil)
 	if err == nil {
 		f.world.ledger.loaded(f.key, s.Epoch(), casts(s.Data()))
+		if how := s.Loaded().How; how == profile.TakenOver || how == profile.Recovered {
+			f.world.ledger.gap(f.key) // the node before may have died between the two halves of a catch
+		}
 		f.world.tally.loaded(s.Loaded())
+		f.introduce(s) //nolint:contextcheck // a transaction waits for nothing
 		return s
 	}
 	switch {
@@ -85,13 +86,11 @@ func cause(err error) string {
 	}
 }
 
-func casts(data doc.Value) int64 {
-	v, _, err := data.Lookup(castsAt)
-	if err != nil {
-		return 0
+// introduce gives a new player a name for the boards.
+func (f *fisher) introduce(s *profile.Session) {
+	if nameIn(s.Data()) == "" {
+		_, _ = s.Transact(profile.Source{}, doc.Set("/name", doc.Must(f.name))) // at the latest after the next load
 	}
-	n, _ := v.AsInt()
-	return n
 }
 
 // stay fishes for a while.
@@ -129,21 +128,23 @@ func between(rng *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(rng.Int64N(int64(most-least)))
 }
 
-// cast throws the line once: a count in the profile, and events of the season.
+// cast throws the line once: a change of the profile, and events of the season.
 func (f *fisher) cast(s *profile.Session, m *member) error {
+	ops, events := fishing.Missed(), []season.Event{fishing.Lost()}
+	fish, ok := fishing.Cast(f.rng)
+	if ok {
+		ops, events = fish.Caught(), fish.Events()
+	}
 	f.world.ledger.casting(f.key, s.Epoch(), casts(s.Data())+1)
-	if _, err := s.Transact(profile.Source{}, doc.Increment(castsAt, 1)); err != nil {
+	if _, err := s.Transact(profile.Source{}, ops...); err != nil {
 		return err
 	}
 	f.world.tally.casts.Add(1)
-	reef := m.node.Season(reefSeason)
-	if f.rng.IntN(loseOneIn) == 0 {
-		return reef.Record(s, season.Event{Name: "lose"})
+	err := m.node.Season(reefSeason).Record(s, events...)
+	if err != nil && ok {
+		f.world.ledger.gap(f.key)
 	}
-	return reef.Record(s,
-		season.Event{Name: "catch"},
-		season.Event{Name: "coins", Amount: 1 + f.rng.Int64N(50)},
-		season.Event{Name: "experience", Amount: 5 + f.rng.Int64N(20)})
+	return err
 }
 
 // keep syncs, now and then saves, and tells the ledger what was acknowledged.

@@ -9,10 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/shoalworks/shoal/clock"
-	"github.com/shoalworks/shoal/doc"
 )
 
 // ErrBroken is a run in which the fleet broke a promise.
@@ -28,6 +25,7 @@ type Summary struct {
 	HandoverMean, HandoverLongest        time.Duration
 	TakeoverMean, TakeoverLongest        time.Duration
 	Casts, Syncs, Saves, Closes, Titles  int64
+	Late                                 int64 // values that reached a board after its season was closed
 	Outbid, FailedLoads                  int64
 	Violations                           int
 	FirstViolations                      []string
@@ -88,53 +86,14 @@ func (w *world) show(ctx context.Context, start time.Time) {
 	}
 }
 
-// auditors is how many profiles are loaded at once in the end.
-const auditors = 32
-
-// audit loads every profile that was played, through a node of its own, and has the ledger
-// compare. It loads, since a node that crashed in the last seconds has left what it had only
-// synced in its journal.
-func (w *world) audit(ctx context.Context) error {
-	m, err := w.start(ctx, "auditor")
-	if err != nil {
-		return err
-	}
-	var g errgroup.Group
-	g.SetLimit(auditors)
-	for key := range w.ledger.acknowledged() {
-		g.Go(func() error {
-			s, err := m.node.Set(playersSet).Load(ctx, key, nil)
-			if err != nil {
-				return fmt.Errorf("demo: audit: %w", err)
-			}
-			w.ledger.audited(key, casts(s.Data()), titlesIn(s.Data()))
-			return nil
-		})
-	}
-	return errors.Join(g.Wait(), m.close(ctx))
-}
-
-// titlesIn are the keys of the titles in a profile.
-func titlesIn(data doc.Value) map[string]bool {
-	out := make(map[string]bool)
-	titles, ok, err := data.Lookup("/seasons/" + reefSeason + "/titles")
-	if !ok || err != nil {
-		return out
-	}
-	for key := range titles.Members() {
-		out[key] = true
-	}
-	return out
-}
-
 func (w *world) summary(took time.Duration) Summary {
-	handover, takeover, _ := w.tally.waits()
+	handover, takeover := w.tally.waits()
 	broken, first := w.ledger.verdict()
 	return Summary{
 		Took: took, Loads: w.tally.loads.Load(), Handovers: w.tally.handovers.Load(), Takeovers: w.tally.takeovers.Load(),
 		Crashes: w.tally.crashes.Load(), HandoverMean: handover.mean(), HandoverLongest: handover.longest,
 		TakeoverMean: takeover.mean(), TakeoverLongest: takeover.longest,
-		Casts: w.tally.casts.Load(), Syncs: w.tally.syncs.Load(), Saves: w.tally.saves.Load(), Closes: w.tally.closes.Load(), Titles: w.tally.titles.Load(),
+		Casts: w.tally.casts.Load(), Syncs: w.tally.syncs.Load(), Saves: w.tally.saves.Load(), Closes: w.tally.closes.Load(), Titles: w.tally.titles.Load(), Late: w.tally.late.Load(),
 		Outbid: w.tally.outbid.Load(), FailedLoads: w.tally.failedLoads.Load(),
 		Violations: broken, FirstViolations: first, Failures: w.tally.causes(),
 	}
@@ -146,7 +105,8 @@ func (s Summary) String() string {
 	fmt.Fprintf(&b, "\nThe fleet has ended in order after %v.\n", s.Took.Round(time.Second))
 	fmt.Fprintf(&b, "  loads %d, of these hand-overs %d (mean %v, longest %v), takeovers %d after %d crashes (mean %v, longest %v)\n",
 		s.Loads, s.Handovers, short(s.HandoverMean), short(s.HandoverLongest), s.Takeovers, s.Crashes, short(s.TakeoverMean), short(s.TakeoverLongest))
-	fmt.Fprintf(&b, "  casts %d, acknowledged syncs %d and saves %d, seasons closed %d, titles granted %d\n", s.Casts, s.Syncs, s.Saves, s.Closes, s.Titles)
+	fmt.Fprintf(&b, "  casts %d, acknowledged syncs %d and saves %d, seasons closed %d, titles granted %d, late values %d\n",
+		s.Casts, s.Syncs, s.Saves, s.Closes, s.Titles, s.Late)
 	fmt.Fprintf(&b, "  loads outbid %d, failed %d, violations %d\n", s.Outbid, s.FailedLoads, s.Violations)
 	for kind, n := range s.Failures {
 		fmt.Fprintf(&b, "    failed %d × %s\n", n, kind)

@@ -15,12 +15,13 @@ type status struct {
 	elapsed time.Duration
 	nodes   []nodeStatus
 	season  season.Info
+	closing string // how the season before is
 	boards  []boardStatus
 
 	loads, handovers, takeovers, outbid, failed, crashes int64
 	casts, syncs, saves, closes, titles                  int64
 	handover, takeover                                   worst
-	lastTitle                                            string
+	lastTitles                                           []string
 	broken                                               int
 }
 
@@ -31,9 +32,9 @@ type nodeStatus struct {
 }
 
 type boardStatus struct {
-	name  string
-	total int64
-	top   []store.Standing
+	name, title string
+	total       int64
+	top         []store.Standing
 }
 
 const topShown = 3
@@ -46,7 +47,7 @@ func (w *world) look(ctx context.Context, elapsed time.Duration) status {
 		outbid: w.tally.outbid.Load(), failed: w.tally.failedLoads.Load(), crashes: w.tally.crashes.Load(),
 		casts: w.tally.casts.Load(), syncs: w.tally.syncs.Load(), saves: w.tally.saves.Load(), closes: w.tally.closes.Load(), titles: w.tally.titles.Load(),
 	}
-	s.handover, s.takeover, s.lastTitle = w.tally.waits()
+	s.handover, s.takeover = w.tally.waits()
 	s.broken, _ = w.ledger.verdict()
 	members := w.living()
 	for _, m := range members {
@@ -54,14 +55,38 @@ func (w *world) look(ctx context.Context, elapsed time.Duration) status {
 	}
 	reef := members[0].node.Season(reefSeason)
 	s.season = reef.Current()
+	var closed, by string
+	s.lastTitles, closed, by = w.tally.news()
+	s.closing = closingState(reef.Config(), reef.Status(), closed, by)
 	for _, b := range reef.Config().Boards {
 		page, err := reef.Top(ctx, b.Name, topShown)
 		if err != nil {
 			page = store.Page{}
 		}
-		s.boards = append(s.boards, boardStatus{b.Name, page.Total, page.Entries})
+		s.boards = append(s.boards, boardStatus{b.Name, b.Title, page.Total, page.Entries})
 	}
 	return s
+}
+
+// closingState says what has become of the season before the current one.
+func closingState(rules season.Config, now season.Status, closed, by string) string {
+	if now.Current.K == 0 {
+		return "no season is over yet"
+	}
+	before := rules.ID(now.Current.K - 1)
+	if closed == before {
+		return before + " was closed by " + by
+	}
+	for _, w := range now.Waiting {
+		if w.Season == before {
+			return before + " is not closed yet: " + w.Why
+		}
+	}
+	elapsed := rules.Length - now.Current.Remaining
+	if left := rules.Grace - elapsed; left > 0 {
+		return fmt.Sprintf("%s is over and takes late values for %v", before, left.Round(time.Second))
+	}
+	return before + " is being closed"
 }
 
 // line is the status in one line.
@@ -70,9 +95,28 @@ func (s *status) line() string {
 	for _, n := range s.nodes {
 		sessions += n.sessions
 	}
-	return fmt.Sprintf("%4.0fs  nodes %d  sessions %d  loads %d  hand-overs %d (mean %v)  takeovers %d (mean %v)  crashes %d  season %s ends in %v  closed %d  titles %d  violations %d",
+	return fmt.Sprintf("%4.0fs  nodes %d  sessions %d  loads %d  hand-overs %d (mean %v)  takeovers %d (mean %v)  crashes %d  season %s ends in %v  %s  closed %d  titles %d  violations %d",
 		s.elapsed.Seconds(), len(s.nodes), sessions, s.loads, s.handovers, short(s.handover.mean()), s.takeovers, short(s.takeover.mean()),
-		s.crashes, s.season.ID, s.season.Remaining.Round(time.Second), s.closes, s.titles, s.broken)
+		s.crashes, s.season.ID, s.season.Remaining.Round(time.Second), s.leaders(), s.closes, s.titles, s.broken)
+}
+
+// leaders is who leads on each board.
+func (s *status) leaders() string {
+	var out []string
+	for _, board := range s.boards {
+		if len(board.top) > 0 {
+			out = append(out, fmt.Sprintf("%s %s %d", board.name, shown(board.top[0]), board.top[0].Score))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// shown is the name of an entry's player.
+func shown(e store.Standing) string {
+	if len(e.Meta) > 0 {
+		return string(e.Meta)
+	}
+	return e.Key
 }
 
 // screen is the status on several lines, for a terminal.
@@ -89,20 +133,26 @@ func (s *status) screen() string {
 	fmt.Fprintf(&b, "\n  loads       %6d   hand-overs %6d  mean %-8v longest %v\n", s.loads, s.handovers, short(s.handover.mean()), short(s.handover.longest))
 	fmt.Fprintf(&b, "  crashes     %6d   takeovers  %6d  mean %-8v longest %v\n", s.crashes, s.takeovers, short(s.takeover.mean()), short(s.takeover.longest))
 	fmt.Fprintf(&b, "  casts       %6d   syncs      %6d  saves %d, outbid %d, failed loads %d\n", s.casts, s.syncs, s.saves, s.outbid, s.failed)
-	fmt.Fprintf(&b, "\n  %s (%s) ends in %v · closed %d · titles %d", s.season.Name, s.season.ID, s.season.Remaining.Round(time.Second), s.closes, s.titles)
-	if s.lastTitle != "" {
-		fmt.Fprintf(&b, " · last %s", s.lastTitle)
-	}
-	b.WriteString("\n\n")
+	s.reef(&b)
+	fmt.Fprintf(&b, "\n  violations  %6d\n", s.broken)
+	return b.String()
+}
+
+// reef is the season's part of the screen.
+func (s *status) reef(b *strings.Builder) {
+	fmt.Fprintf(b, "\n  %s (%s) ends in %v · %s\n\n", s.season.Name, s.season.ID, s.season.Remaining.Round(time.Second), s.closing)
 	for _, board := range s.boards {
-		fmt.Fprintf(&b, "  %-11s %5d entries ", board.name, board.total)
+		fmt.Fprintf(b, "  %-11s %-16s %5d entries ", board.name, board.title, board.total)
 		for _, e := range board.top {
-			fmt.Fprintf(&b, "  %d. %s %d", e.Rank, e.Key, e.Score)
+			fmt.Fprintf(b, "  %d. %s %d", e.Rank, shown(e), e.Score)
 		}
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(&b, "\n  violations  %6d\n", s.broken)
-	return b.String()
+	fmt.Fprintf(b, "\n  seasons closed %d · titles %d", s.closes, s.titles)
+	if len(s.lastTitles) > 0 {
+		fmt.Fprintf(b, ", the last: %s", strings.Join(s.lastTitles, " · "))
+	}
+	b.WriteByte('\n')
 }
 
 // short rounds a wait to what a person wants to see.

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,13 +15,15 @@ type tally struct {
 	loads, created, handovers, takeovers atomic.Int64
 	outbid, failedLoads                  atomic.Int64
 	casts, syncs, saves, refusals        atomic.Int64
-	crashes, closes, titles              atomic.Int64
+	crashes, closes, titles, late        atomic.Int64
 
 	mu struct {
 		sync.Mutex
 		handover, takeover worst
 		failures           map[string]int64
-		lastTitle          string
+		lastTitles         []string // the newest first
+		lastClosed         string   // the season closed last
+		closedBy           string   // and the node that did
 	}
 }
 
@@ -75,18 +78,36 @@ func (t *tally) failed(kind string) {
 	t.mu.failures[kind]++
 }
 
+// titlesShown is how many titles the display shows.
+const titlesShown = 3
+
 // titled counts a title and keeps its text for the display.
 func (t *tally) titled(text string) {
 	t.titles.Add(1)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.mu.lastTitle = text
+	t.mu.lastTitles = append([]string{text}, t.mu.lastTitles[:min(len(t.mu.lastTitles), titlesShown-1)]...)
 }
 
-func (t *tally) waits() (handover, takeover worst, lastTitle string) {
+// closed counts a season that a node has closed.
+func (t *tally) closed(season, node string) {
+	t.closes.Add(1)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.mu.handover, t.mu.takeover, t.mu.lastTitle
+	t.mu.lastClosed, t.mu.closedBy = season, node
+}
+
+func (t *tally) waits() (handover, takeover worst) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.mu.handover, t.mu.takeover
+}
+
+// news is what the seasons did last.
+func (t *tally) news() (titles []string, closed, by string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.mu.lastTitles), t.mu.lastClosed, t.mu.closedBy
 }
 
 // causes are the failures by what they said.

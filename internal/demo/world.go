@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/shoalworks/shoal/clock"
+	"github.com/shoalworks/shoal/examples/reef/fishing"
 	"github.com/shoalworks/shoal/season"
 )
 
 const (
 	playersSet = "players"
 	reefSeason = "reef"
+	titled     = 10 // places of a board that get a title
 )
 
 // world is the fleet, its players and their judge.
@@ -34,22 +36,10 @@ type world struct {
 	undertakers sync.WaitGroup // buries crashed members
 }
 
-// rulesFor are the reef's rules with seasons that begin now and last for length.
-func rulesFor(start time.Time, length time.Duration) season.Config {
-	c := season.Reef()
-	c.Epoch, c.Length = start.UTC().Truncate(time.Second), length
-	c.Grace = max(length/15, 2*time.Second)
-	c.FlushEvery = c.Grace / 3
-	c.FirstClose, c.CloseEvery = time.Second, max(length/30, time.Second)
-	c.CacheFor = time.Second
-	c.Top, c.Keep = 10, 20
-	return c
-}
-
 func newWorld(opts Options, c clock.Clock) *world {
 	return &world{
 		opts: opts, clock: c, ledger: newLedger(), tally: newTally(),
-		rules: rulesFor(c.Now(), opts.SeasonLength),
+		rules: fishing.Fast(c.Now().Truncate(time.Second), opts.SeasonLength, titled),
 	}
 }
 
@@ -145,7 +135,7 @@ func (w *world) fishers() []*fisher {
 	out := make([]*fisher, w.opts.Players)
 	for i := range out {
 		out[i] = &fisher{
-			world: w, key: fmt.Sprintf("fisher-%03d", i),
+			world: w, key: fmt.Sprintf("fisher-%03d", i), name: fishing.Name(i),
 			rng: rand.New(rand.NewPCG(w.opts.Seed, uint64(playerStream+i))),
 		}
 	}

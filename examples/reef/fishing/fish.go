@@ -60,7 +60,7 @@ func Cast(rng *rand.Rand) (fish Fish, ok bool) {
 
 // Coins is what the fish is sold for: by its weight, and by how seldom it bites.
 func (f Fish) Coins() int64 {
-	return (1 + f.Grams/100) * map[Rarity]int64{Common: 1, Uncommon: 2, Rare: 5, Legendary: 20}[f.Rarity]
+	return (1 + f.Grams/100) * map[Rarity]int64{Common: 1, Uncommon: 2, Rare: 3, Legendary: 5}[f.Rarity]
 }
 
 // Experience is what the catch has taught.

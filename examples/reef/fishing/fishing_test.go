@@ -41,7 +41,7 @@ func TestWhatACatchIsWorth(t *testing.T) {
 	}{
 		{fishing.Fish{Name: "mackerel", Rarity: fishing.Common, Grams: 999}, "a common mackerel of 1.0 kg", 10, 5},
 		{fishing.Fish{Name: "octopus", Rarity: fishing.Uncommon, Grams: 2_000}, "an uncommon octopus of 2.0 kg", 42, 15},
-		{fishing.Fish{Name: "coelacanth", Rarity: fishing.Legendary, Grams: 50_000}, "a legendary coelacanth of 50.0 kg", 10_020, 500},
+		{fishing.Fish{Name: "coelacanth", Rarity: fishing.Legendary, Grams: 50_000}, "a legendary coelacanth of 50.0 kg", 2_505, 500},
 	} {
 		if c.fish.String() != c.text || c.fish.Coins() != c.coins || c.fish.Experience() != c.experience {
 			t.Errorf("%q %d %d, want %q %d %d", c.fish, c.fish.Coins(), c.fish.Experience(), c.text, c.coins, c.experience)

@@ -1,6 +1,7 @@
 package fishing
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/shoalworks/shoal/doc"
@@ -75,3 +76,16 @@ func Reward(t season.Title) []doc.Op { return []doc.Op{doc.Increment("/coins", P
 
 // Revoke takes it back when a title is withdrawn or gets another rank.
 func Revoke(t season.Title) []doc.Op { return []doc.Op{doc.Increment("/coins", -Prize(t.Rank))} }
+
+// Name is the i-th player's name: "Ann", and after one round of the names "Ann 2".
+func Name(i int) string {
+	names := []string{
+		"Ann", "Bob", "Cid", "Dot", "Eve", "Finn", "Gil", "Hope", "Ida", "Jon", "Kai", "Lou", "Mae",
+		"Ned", "Ona", "Pip", "Quin", "Ray", "Sue", "Tom", "Una", "Vic", "Wes", "Xia", "Yul", "Zoe",
+	}
+	name := names[i%len(names)]
+	if round := i/len(names) + 1; round > 1 {
+		return fmt.Sprintf("%s %d", name, round)
+	}
+	return name
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/shoalworks/shoal"
+	"github.com/shoalworks/shoal/examples/reef/fishing"
+)
+
+// round is one evening at the reef, in a season of 45 days. What is caught is kept.
+type round struct {
+	*game
+
+	folder, name string
+	in           io.Reader
+}
+
+func (r *round) run(ctx context.Context) error {
+	server, err := r.serve(ctx, "pier")
+	if err != nil {
+		return err
+	}
+	err = r.play(ctx, server)
+	_, closeErr := server.Close(context.WithoutCancel(ctx))
+	return errors.Join(err, closeErr)
+}
+
+func (r *round) play(ctx context.Context, server *shoal.Node) error {
+	reef := server.Season("reef")
+	now := reef.Current()
+	for _, s := range reef.Config().Ahead(now.K, 3, now.Start) {
+		r.say("%-16s %-5s %s to %s", s.Name, s.ID, s.Start.Format(time.DateOnly), s.End.Format(time.DateOnly))
+	}
+	r.say("%s ends in %d days. Its best become:", now.ID, int(now.Remaining.Hours()/24))
+	for _, b := range reef.Config().Boards {
+		r.say("  %-11s %s", b.Name, b.Title)
+	}
+	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
+	if err := r.others(ctx, server, rng); err != nil {
+		return err
+	}
+	you, err := arrive(ctx, server, "angler-"+r.name, r.name)
+	if err != nil {
+		return err
+	}
+	r.say("\nEnter casts the line; q and Enter leaves.")
+	lines := bufio.NewScanner(r.in)
+	for ctx.Err() == nil && lines.Scan() && strings.TrimSpace(lines.Text()) != "q" {
+		text, err := you.cast(rng)
+		if err != nil {
+			return err
+		}
+		r.say("%s", text)
+	}
+	if err := you.leave(ctx); err != nil {
+		return err
+	}
+	card, err := reef.CardOf(ctx, you.Key(), you.Data(), you.Created())
+	if err != nil {
+		return err
+	}
+	r.say("\n%s in %s, with %d coins in the purse:\n%s", r.name, now.ID, coinsIn(you.Data()), describe(card))
+	r.say("\nIt is kept in %s: come back with the same command.", r.folder)
+	return nil
+}
+
+// others cast a few lines first, so that you are not alone on the boards.
+func (r *round) others(ctx context.Context, server *shoal.Node, rng *rand.Rand) error {
+	for i := range 5 {
+		other, err := arrive(ctx, server, keyOf(i), fishing.Name(i))
+		if err != nil {
+			return err
+		}
+		for range rng.IntN(8) {
+			if _, err := other.cast(rng); err != nil {
+				return err
+			}
+		}
+		if err := other.leave(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
