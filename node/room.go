@@ -141,7 +141,7 @@ func (g gatedBoards) Remove(ctx context.Context, board string, keys ...string) (
 
 // Erase is one call, or several, as in Merge. How many there were is counted over all.
 func (g gatedBoards) Erase(ctx context.Context, board string, keys ...string) (erased int, err error) {
-	err = g.inParts(ctx, len(keys), func(from, to int) error {
+	err = g.inParts(ctx, len(keys), func(ctx context.Context, from, to int) error {
 		n, err := g.Boards.Erase(ctx, board, keys[from:to]...)
 		erased += n
 		return err

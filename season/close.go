@@ -63,7 +63,7 @@ func (c *closer) step(ctx context.Context, now time.Time) (next time.Time, err e
 	}
 	err = errors.Join(err, sweepErr, inspectErr)
 	if isShort(err) {
-		c.sooner(s.clock.Now().Add(retryAfter/2 + s.jitter(retryAfter/2)))
+		c.sooner(s.clock.Now().Add(retryAfter/2 + s.jitter("close sweep", retryAfter/2)))
 	}
 	return c.next, err
 }
