@@ -74,6 +74,7 @@ type trouble struct {
 	fails   int
 	due     time.Time
 	running bool // its handler has not returned
+	late    bool // nobody waits for its handler any more
 	said    bool // it has been logged that it must wait
 	pass    int  // the last one in which it was there
 }
@@ -361,13 +362,28 @@ func (r *mailRound) trouble(id string, change func(*trouble)) {
 	change(t)
 }
 
-// handlerReturned notes that a handler is not running any more.
-func (s *Session) handlerReturned(id string) {
+// handlerReturned notes that a handler is not running any more; late tells that nobody waited.
+func (s *Session) handlerReturned(id string) (late bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t := s.mu.mail.trouble[id]; t != nil {
-		t.running = false
+	t := s.mu.mail.trouble[id]
+	if t == nil {
+		return false
 	}
+	late, t.running, t.late = t.late, false, false
+	return late
+}
+
+// overslept notes that nobody waits for a handler any more; false: it has just returned.
+func (s *Session) overslept(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.mu.mail.trouble[id]
+	if t == nil || !t.running {
+		return false
+	}
+	t.late = true
+	return true
 }
 
 // mustWait logs once that mail stays in the box.
@@ -489,9 +505,9 @@ func (r *mailRound) ask(h mailHandler, m Mail) ([]doc.Op, error) {
 				a = answer{err: &PanicError{Where: label, Value: p}}
 			}
 			s.set.hooks.end(s, label)
-			s.handlerReturned(m.ID)
+			late := s.handlerReturned(m.ID)
 			answered <- a
-			if ctx.Err() != nil {
+			if late {
 				s.lookForMail() // which goes on without it
 			}
 		}()
@@ -501,7 +517,11 @@ func (r *mailRound) ask(h mailHandler, m Mail) ([]doc.Op, error) {
 	case a := <-answered:
 		return a.ops, a.err
 	case <-ctx.Done():
-		s.set.stats.stuck.Add(1)
-		return nil, fmt.Errorf("%s did not return within %v", label, s.set.opts.HookTimeout)
 	}
+	if !s.overslept(m.ID) {
+		a := <-answered
+		return a.ops, a.err
+	}
+	s.set.stats.stuck.Add(1)
+	return nil, fmt.Errorf("%s did not return within %v", label, s.set.opts.HookTimeout)
 }
