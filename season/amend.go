@@ -95,12 +95,6 @@ type closedRecord struct {
 	Season  string `json:"season"`
 }
 
-// closeRecord is season/<set>/<id>/close: who closed the season, for operators. Best effort.
-type closeRecord struct {
-	Node string    `json:"node"`
-	Time time.Time `json:"time"` // fleet time
-}
-
 // begin answers the progress as last read: first never changes, and closedThrough, which only
 // grows, is read again by every pass. The first caller reads it, and records the set's first
 // season when there is none yet; the others wait for that one.
@@ -129,11 +123,17 @@ func (s *Service) begin(ctx context.Context) (p progress, err error) {
 	return s.readProgress(ctx)
 }
 
-// readProgress reads first and closedThrough from the store.
+// readProgress reads first and closedThrough from the store, and the index of corrections along
+// with them.
 func (s *Service) readProgress(ctx context.Context) (progress, error) {
-	recs, err := s.durable.Get(ctx, firstKey(s.set), closedKey(s.set))
+	at := s.clock.Now()
+	recs, err := s.durable.Get(ctx, firstKey(s.set), closedKey(s.set), correctedKey(s.set))
 	if err != nil {
 		return progress{}, fmt.Errorf("season: read progress of %s: %w", s.set, err)
+	}
+	if err := s.takeIndex(recs[2].Value, at); err != nil {
+		// Seasons are closed all the same; whoever needs the index reads it, and fails.
+		s.log.WarnContext(ctx, "the index of corrections cannot be read", "err", err)
 	}
 	var p progress
 	if !recs[0].Missing() {

@@ -21,7 +21,13 @@ const MaxOwed = 32
 //	 "owed": {"C1S1": {"fish": 40, "streak": 0}},
 //	 "processed": {"through": 0, "extra": [2]},
 //	 "titles": {"Fish@C1S1": {"rank": 3, "score": 40, "name": "SEA KING", "number": 1,
-//	                          "text": "#3 SEA KING (S1)", "corrections": 0}}}
+//	                          "text": "#3 SEA KING (S1)", "corrections": 0}},
+//	 "corrected": {"C1S1": 0}, "withdrawn": {"Coins@C1S1": 2}}
+//
+// corrected says, of each season in whose result the player has a place, how many corrections
+// the titles take into account. withdrawn has titles that a correction took away, with the rank
+// whose reward the player has kept (0: it was taken back); a title's paid is the rank whose
+// reward was given, when that is another than the title's.
 //
 // Other members are left alone. A stat that no event has touched is absent, and the player is
 // not on its board.
@@ -42,6 +48,7 @@ type rules struct {
 	notes   map[string]string // event name → the note of its transaction
 
 	path, seasonAt, statsAt, owedAt, processedAt, titlesAt doc.Path
+	correctedAt, withdrawnAt                               doc.Path
 	nameAt                                                 doc.Path // the root: nowhere
 	statAt                                                 []doc.Path
 }
@@ -53,6 +60,7 @@ func newRules(set string, cfg Config) *rules {
 		cfg: cfg, set: set, effects: effectsOf(cfg.Stats), notes: make(map[string]string),
 		path: path, seasonAt: path.Append("season"), statsAt: path.Append("stats"),
 		owedAt: path.Append("owed"), processedAt: path.Append("processed"), titlesAt: path.Append("titles"),
+		correctedAt: path.Append("corrected"), withdrawnAt: path.Append("withdrawn"),
 		nameAt: doc.MustPath(cfg.Name),
 	}
 	for _, s := range cfg.Stats {

@@ -2,9 +2,9 @@ package season
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/shoalworks/shoal/clock"
@@ -12,12 +12,13 @@ import (
 )
 
 const (
-	closePerPass = 16               // seasons that one pass closes at most
-	earlyLook    = 1000             // seasons that one pass looks at for results of others
-	retryAfter   = 30 * time.Second // after a pass that left a season waiting, at most
-	soon         = time.Second      // after a pass that was cut short
-	maxCloseJit  = 10 * time.Second // jitter of the pass after a boundary, at most
-	closeTries   = 4                // how often one close starts over when others move things
+	closePerPass = 16                // seasons that one pass closes at most
+	earlyLook    = 1000              // seasons that one pass looks at for results of others
+	retryAfter   = 30 * time.Second  // after a pass that left a season waiting, at most
+	lookEvery    = 300 * time.Second // how often a node that closes nothing looks at what others closed
+	soon         = time.Second       // after a pass that was cut short
+	maxCloseJit  = 10 * time.Second  // jitter of the pass after a boundary, at most
+	closeTries   = 4                 // how often one close starts over when others move things
 )
 
 // closer is the state of the loop that closes seasons.
@@ -46,22 +47,30 @@ func (c *closer) step(ctx context.Context, now time.Time) (next time.Time, err e
 	}
 	var out passed
 	if !now.Before(c.next) { // else it was kicked
-		every := max(s.cfg.CloseEvery, -s.cfg.CloseEvery)
+		every := s.cfg.CloseEvery
+		if every < 0 {
+			every = lookEvery
+		}
 		c.next = now.Add(every)
-		out, err = s.pass(ctx)
+		if s.cfg.CloseEvery < 0 {
+			_, err = s.readProgress(ctx) // others close; what they closed is looked at here too
+		} else {
+			out, err = s.pass(ctx)
+		}
 		now = s.clock.Now() // it may have waited for the request budget
 		if retry := min(retryAfter, every); err != nil || out.waiting {
 			c.sooner(now.Add(retry/2 + s.jitter("close retry", retry/2)))
 		}
 		c.sooner(c.afterGrace(now))
 	}
+	lookErr := s.lookAgain(ctx)
 	s.announceAll(ctx)
 	more, sweepErr := s.sweep(ctx)
 	inspectErr := s.inspect(ctx)
 	if more || out.more {
 		c.sooner(now.Add(soon))
 	}
-	err = errors.Join(err, sweepErr, inspectErr)
+	err = errors.Join(err, lookErr, sweepErr, inspectErr)
 	if isShort(err) {
 		c.sooner(s.clock.Now().Add(retryAfter/2 + s.jitter("close sweep", retryAfter/2)))
 	}
@@ -97,7 +106,8 @@ type passed struct {
 	more    bool // the pass was cut short
 }
 
-// CloseDue closes every season that is due, as the loop does, and answers those that this call
+// CloseDue closes every season that is due, as the loop does (also where the loop does not,
+// because CloseEvery is negative), and answers those that this call
 // found closed for the first time. A season that cannot be closed yet is in [Status] with the
 // reason. Passes of one node come one at a time.
 func (s *Service) CloseDue(ctx context.Context) ([]Closed, error) {
@@ -127,7 +137,7 @@ func (s *Service) pass(ctx context.Context) (passed, error) {
 	if err != nil {
 		return s.unread(err)
 	}
-	if !prog.started || s.cfg.CloseEvery < 0 {
+	if !prog.started {
 		return passed{}, nil
 	}
 	if fleet, fresh := s.n.FleetTime(); !fresh {
@@ -224,7 +234,6 @@ func (s *Service) closeOne(ctx context.Context, k int64) (Closed, error) {
 		s.announce(res, here)
 		if here {
 			s.log.InfoContext(ctx, "season closed", "season", res.Season, "unplayed", res.Unplayed)
-			s.signClose(ctx, res)
 		}
 		return Closed{K: k, ID: res.Season, Here: here}, nil
 	}
@@ -253,14 +262,15 @@ func (s *Service) tryClose(ctx context.Context, k int64) (res *Result, here bool
 	if err != nil {
 		return nil, false, err
 	}
-	if res, err = s.compute(ctx, k, reg); err != nil {
+	if res, err = s.compute(ctx, k, reg, nil); err != nil {
 		return nil, false, err
 	}
-	return s.create(ctx, res)
+	return s.create(ctx, res, Waiver{})
 }
 
 // compute is the result of a season from its boards, which are valid, sealed and read whole.
-func (s *Service) compute(ctx context.Context, k int64, reg register) (*Result, error) {
+// The boards without are missing in it.
+func (s *Service) compute(ctx context.Context, k int64, reg register, without []string) (*Result, error) {
 	res := &Result{
 		Format: resultFormat, Season: s.cfg.ID(k), K: k, Number: s.cfg.Number(k),
 		Unplayed: reg.Unplayed, Boards: []BoardResult{},
@@ -274,7 +284,9 @@ func (s *Service) compute(ctx context.Context, k int64, reg register) (*Result, 
 	if err := s.define(k); err != nil {
 		return nil, err
 	}
-	lost, err := s.lostBoards(ctx, reg)
+	waived := func(b Board) bool { return slices.Contains(without, b.Name) }
+	boards := slices.DeleteFunc(slices.Clone(s.cfg.Boards), waived)
+	lost, err := s.lostBoards(ctx, reg, boards)
 	if err != nil {
 		return nil, err
 	}
@@ -284,37 +296,73 @@ func (s *Service) compute(ctx context.Context, k int64, reg register) (*Result, 
 		}
 		return nil, errAgain
 	}
-	for _, b := range s.cfg.Boards {
-		if _, err := s.boards.Seal(ctx, BoardKey(s.set, b.Name, res.Season)); err != nil {
-			return nil, fmt.Errorf("seal board %s: %w", b.Name, err)
+	for _, b := range boards {
+		if err := s.seal(ctx, res.Season, b); err != nil {
+			return nil, err
 		}
 	}
-	// The page itself says which life of the board it is of: this is the line that keeps a
-	// board that lost its memory out of every result.
 	for _, b := range s.cfg.Boards {
-		page, err := s.boards.Page(ctx, BoardKey(s.set, b.Name, res.Season), 0, s.cfg.Keep)
-		if err == nil && (!reg.valid(b.Name, page.Info.Generation) || !page.Info.Sealed) {
-			err = ErrMemory
+		if waived(b) {
+			none := boardResult(b, store.Page{}, s.cfg.Top)
+			none.Missing = true
+			res.Boards = append(res.Boards, none)
+			continue
 		}
+		page, err := s.sealedPage(ctx, reg, b)
 		if err != nil {
-			return nil, fmt.Errorf("read board %s: %w", b.Name, err)
+			return nil, err
 		}
 		res.Boards = append(res.Boards, boardResult(b, page, s.cfg.Top))
 	}
 	return res, nil
 }
 
+func (s *Service) seal(ctx context.Context, id string, b Board) error {
+	if _, err := s.boards.Seal(ctx, BoardKey(s.set, b.Name, id)); err != nil {
+		return fmt.Errorf("seal board %s: %w", b.Name, err)
+	}
+	return nil
+}
+
+// sealedPage is what the result has of a board. The page itself says which life of the board it
+// is of: this is the line that keeps a board that lost its memory out of every result.
+func (s *Service) sealedPage(ctx context.Context, reg register, b Board) (store.Page, error) {
+	page, err := s.boards.Page(ctx, BoardKey(s.set, b.Name, reg.Season), 0, s.cfg.Keep)
+	if err == nil && (!reg.valid(b.Name, page.Info.Generation) || !page.Info.Sealed) {
+		err = ErrMemory
+	}
+	if err != nil {
+		return store.Page{}, fmt.Errorf("read board %s: %w", b.Name, err)
+	}
+	return page, nil
+}
+
 // create stores the result unless there is one, and answers the one there is. Racing closers
-// carry the same bytes; what is compared holds no time and no node.
-func (s *Service) create(ctx context.Context, res *Result) (stored *Result, here bool, err error) {
+// carry the same bytes; what is compared holds no time and no node. Who closed it goes along in
+// the same transaction, so that the record is the winner's; a store without such transactions
+// gets it afterwards, if all goes well.
+func (s *Service) create(ctx context.Context, res *Result, w Waiver) (stored *Result, here bool, err error) {
 	data, err := res.encode()
+	if err != nil {
+		return nil, false, err
+	}
+	signed, err := s.signature(res, w)
 	if err != nil {
 		return nil, false, err
 	}
 	key := resultKey(s.set, res.Season)
 	put := store.Write{Key: key, Op: store.Put, Value: data, If: store.Absent(), Version: s.n.NewVersion("result", key)}
-	err = s.durable.Commit(ctx, store.Tx{put})[0]
+	signKey := closeKey(s.set, res.Season)
+	sign := store.Write{Key: signKey, Op: store.Put, Value: signed, Version: s.n.NewVersion("close", signKey)}
+	tx, together := store.Tx{put, sign}, s.durable.Abilities().MultiKey
+	if !together {
+		tx = store.Tx{put}
+	}
+	err = s.durable.Commit(ctx, tx)[0]
 	if err == nil {
+		if !together {
+			_ = s.durable.Commit(ctx, store.Tx{sign}) // nothing depends on it
+		}
 		stored, err = decodeResult(data)
 		return stored, true, err
 	}
@@ -348,19 +396,6 @@ func (s *Service) announceAll(ctx context.Context) {
 		if res := found[k]; res != nil {
 			s.announce(res, false)
 		}
-	}
-}
-
-// signClose notes who closed the season when, for operators. Best effort.
-func (s *Service) signClose(ctx context.Context, res *Result) {
-	data, err := json.Marshal(closeRecord{Node: s.n.ID(), Time: s.n.Now().UTC()})
-	if err != nil {
-		return
-	}
-	key := closeKey(s.set, res.Season)
-	put := store.Write{Key: key, Op: store.Put, Value: data, If: store.Absent(), Version: s.n.NewVersion("close", key)}
-	if err := s.durable.Commit(ctx, store.Tx{put})[0]; err != nil && !errors.Is(err, store.ErrConflict) {
-		s.log.DebugContext(ctx, "who closed the season was not noted", "season", res.Season, "err", err)
 	}
 }
 

@@ -57,8 +57,8 @@ type Config struct {
 	// FirstClose is how long after the start the node first looks for seasons to close: a
 	// start has better things to do. Default 60 s.
 	FirstClose time.Duration
-	// CloseEvery is how often it looks from then on. Negative: this node closes no season.
-	// Default 300 s.
+	// CloseEvery is how often it looks from then on. Negative: this node closes no season by
+	// itself, only by [Service.CloseDue]. Default 300 s.
 	CloseEvery time.Duration
 	// Top is how many per board get a title. Default 50.
 	Top int

@@ -52,7 +52,7 @@ func TestTheStoredForms(t *testing.T) {
 		if got := string(w.raw("season/reef/C1S1/boards")); !strings.HasPrefix(got, `{"format":1,"season":"C1S1","boards":{"Coins":{"generation":"`) {
 			t.Errorf("register %s", got)
 		}
-		if got := string(w.raw("season/reef/C1S1/close")); !strings.HasPrefix(got, `{"node":"a-`) {
+		if got := string(w.raw("season/reef/C1S1/close")); !strings.HasPrefix(got, `{"format":1,"season":"C1S1","node":"a-`) {
 			t.Errorf("close %s", got)
 		}
 		want := `{"seasons":{"reef":{"season":"C1S1","stats":{"bestStreak":1,"coins":10,"fish":1,"streak":1}}}}`

@@ -29,6 +29,16 @@ var (
 	// ErrCalendar: the set was begun with another calendar; nothing is counted. Give the seasons
 	// another name, or go back to the stored calendar.
 	ErrCalendar = errors.New("season: the set has another calendar")
+	// ErrRuling: a field of a ruling or a waiver is not usable; the error says which.
+	ErrRuling = errors.New("season: not a usable ruling")
+	// ErrNoPlace: the player has no place in the result, on the boards of the ruling.
+	ErrNoPlace = errors.New("season: no place in the result")
+	// ErrCorrections: the season has as many corrections as it takes, MaxCorrections.
+	ErrCorrections = errors.New("season: too many corrections")
+	// ErrNotDue: the season has not ended Grace ago by the store's clock, so it is not closed.
+	ErrNotDue = errors.New("season: not due")
+	// ErrBoardFine: a season is not closed without a board that can be read and vouched for.
+	ErrBoardFine = errors.New("season: the board is fine")
 	// ErrFull: the outbox is full; the value stays with the session and is sent later.
 	ErrFull = errors.New("season: outbox full")
 )

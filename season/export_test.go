@@ -66,18 +66,52 @@ type Occasion struct {
 	Key            string
 	Created, First int64
 	Results        []*Result
+	Standings      []*Standings // beside Results, which have no corrections
 	Settled        map[int64]doc.Value
+	Revocable      bool
 }
 
 // Grant applies results to a profile.
 func (r Rules) Grant(data doc.Value, o Occasion) (doc.Value, []Title, error) {
-	g, err := r.r.grant(data, occasion{o.Key, o.Created, o.First, o.Results, o.Settled})
+	next, g, err := r.Correct(data, o)
+	return next, g.Titles, err
+}
+
+// Granted is what processing results came to.
+type Granted struct {
+	Titles, Revoked, Rewarded []Title
+	Changes                   []TitleChange
+	Ops                       int
+}
+
+// Correct applies results and corrections to a profile.
+func (r Rules) Correct(data doc.Value, o Occasion) (doc.Value, Granted, error) {
+	list := o.Standings
+	for _, res := range o.Results {
+		list = append(list, standingsOf(res, nil))
+	}
+	g, err := r.r.grant(data, occasion{o.Key, o.Created, o.First, list, o.Settled, o.Revocable})
 	if err != nil {
-		return data, nil, err
+		return data, Granted{}, err
 	}
 	next, err := doc.Apply(data, g.ops...)
-	return next, g.titles, err
+	return next, Granted{g.titles, g.revoked, g.rewarded, g.changes, len(g.ops)}, err
 }
+
+// Outdated lists seasons with more corrections than a profile's titles take into account.
+func (r Rules) Outdated(data doc.Value, counts map[string]int) []int64 {
+	block, err := r.r.block(data)
+	if err != nil {
+		return nil
+	}
+	return r.r.outdated(block, func(id string) int { return counts[id] })
+}
+
+// StandingsOf is how a result stands with corrections.
+func StandingsOf(r *Result, list []Correction) *Standings { return standingsOf(r, list) }
+
+// Changes tells whether a correction changes how a result with corrections stands.
+func Changes(r *Result, list []Correction, c Correction) bool { return changes(r, list, c) }
 
 // MakeResult is a result of one board.
 func MakeResult(k int64, c Calendar, b Board, page store.Page, top int) (*Result, error) {

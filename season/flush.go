@@ -353,6 +353,10 @@ func (s *Service) refuse(ctx context.Context, k int64, list []parcel, why error)
 }
 
 func (s *Service) refuseOn(ctx context.Context, k int64, b Board, list []parcel, why error) error {
+	if s.isMissing(k, b.Name) {
+		s.refuseMissing(ctx, k, b, list)
+		return nil
+	}
 	id := s.cfg.ID(k)
 	key := BoardKey(s.set, b.Name, id)
 	_, err := s.boards.Info(ctx, key)

@@ -33,33 +33,34 @@ func (s *Service) candidates(done Processed, p progress) (ks []int64, more bool)
 	return ks, false
 }
 
-// grantTo processes closed seasons for a player. Titles, rewards and the processed mark are
-// one transaction; the listener hears of the titles when it is stored. more tells that there
-// are closed seasons left.
+// grantTo processes closed seasons for a player, and corrections of those that are processed.
+// Titles, rewards and the marks are one transaction; the listener hears of the titles when it is
+// stored. more tells that there are seasons left.
 func (s *Service) grantTo(ctx context.Context, p *player) (titles []Title, more bool, err error) {
-	news := s.shelf.news()
 	prog, err := s.begin(ctx)
 	if err != nil {
 		return nil, true, err
 	}
+	if err := s.freshIndex(ctx); err != nil {
+		return nil, true, err
+	}
+	news := s.shelf.news()
 	block, err := s.rules.block(p.session.Data())
 	if err != nil {
 		return nil, false, err
 	}
 	created := s.cfg.Season(p.session.Created())
 	ks, more := s.candidates(s.rules.processed(block, created), prog)
-	found, err := s.results(ctx, ks)
+	again := s.corrected(block)
+	if len(again) > maxLookup {
+		again, more = again[:maxLookup], true
+	}
+	standings, err := s.standingsIn(ctx, append(ks, again...))
 	if err != nil {
 		return nil, true, err
 	}
-	results := make([]*Result, 0, len(ks))
-	for _, k := range ks {
-		if found[k] != nil {
-			results = append(results, found[k])
-		}
-	}
-	if len(results) > 0 {
-		if titles, err = s.store(ctx, p, prog.first, results); err != nil {
+	if len(standings) > 0 {
+		if titles, err = s.store(ctx, p, prog.first, standings); err != nil {
 			return nil, true, err
 		}
 	}
@@ -69,11 +70,32 @@ func (s *Service) grantTo(ctx context.Context, p *player) (titles []Title, more 
 	return titles, more, nil
 }
 
+// corrected lists seasons that were corrected, as far as is known, since a block's titles were.
+func (s *Service) corrected(block doc.Value) []int64 {
+	now := s.clock.Now()
+	return s.rules.outdated(block, func(id string) int { return s.docket.count(id, now) })
+}
+
+// standingsIn is how those of the seasons stand that are closed.
+func (s *Service) standingsIn(ctx context.Context, ks []int64) ([]*Standings, error) {
+	found, err := s.results(ctx, ks)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]*Result, 0, len(ks))
+	for _, k := range ks {
+		if found[k] != nil {
+			results = append(results, found[k])
+		}
+	}
+	return s.standingsFor(ctx, results)
+}
+
 // store grants the titles of results in one transaction and tells of them when it is durable.
-func (s *Service) store(ctx context.Context, p *player, first int64, results []*Result) ([]Title, error) {
+func (s *Service) store(ctx context.Context, p *player, first int64, standings []*Standings) ([]Title, error) {
 	o := occasion{
 		key: p.session.Key(), created: s.cfg.Season(p.session.Created()), first: first,
-		results: results, settled: p.allSettled(),
+		results: standings, settled: p.allSettled(), revocable: s.deps.Revoke != nil,
 	}
 	var g grants
 	err := p.session.Change("season "+s.set+": results", func(data doc.Value) ([]doc.Op, error) {
@@ -82,7 +104,10 @@ func (s *Service) store(ctx context.Context, p *player, first int64, results []*
 			return nil, err
 		}
 		ops := g.ops
-		for _, t := range g.titles {
+		for _, t := range g.revoked {
+			ops = append(ops, s.deps.Revoke(t)...)
+		}
+		for _, t := range g.rewarded {
 			ops = append(ops, s.rewardOps(t)...)
 		}
 		if len(ops) == 0 {
@@ -101,31 +126,34 @@ func (s *Service) store(ctx context.Context, p *player, first int64, results []*
 			p.forget([]int64{k})
 		}
 	}
-	return g.titles, s.tell(ctx, p, g.titles)
+	return g.titles, s.tell(ctx, p, tidings{g.titles, g.changes})
 }
 
-// tell has titles stored, and then tells the listener: what is told may be paid for outside the
+// tell has titles stored, and then tells the listeners: what is told may be paid for outside the
 // profile, so a journal, which a fast store can forget, is not enough. When they cannot be
 // stored now they are held back until a later save.
-func (s *Service) tell(ctx context.Context, p *player, titles []Title) error {
-	if len(titles) == 0 {
+func (s *Service) tell(ctx context.Context, p *player, t tidings) error {
+	if t.none() {
 		return nil
 	}
 	saving, cancel := s.within(ctx, syncWait)
 	defer cancel()
 	if err := p.session.Save(saving); err != nil {
-		p.hold(titles)
+		p.hold(t)
 		return fmt.Errorf("season: save the titles of %s: %w", p.session.Key(), err)
 	}
-	s.counts.titles.Add(uint64(len(titles)))
-	if s.deps.OnTitle != nil {
-		s.deps.OnTitle(ctx, p.session, titles)
+	s.counts.titles.Add(uint64(len(t.titles)))
+	if s.deps.OnTitle != nil && len(t.titles) > 0 {
+		s.deps.OnTitle(ctx, p.session, t.titles)
+	}
+	if s.deps.OnCorrected != nil && len(t.changes) > 0 {
+		s.deps.OnCorrected(ctx, p.session, t.changes)
 	}
 	return nil
 }
 
 // sweep processes closed seasons for open sessions that have not been looked at since the
-// last one was closed, and titles that still wait for a sync. more tells that some are left.
+// last one was closed or corrected, and titles that still wait for a sync. more tells that some are left.
 func (s *Service) sweep(ctx context.Context) (more bool, err error) {
 	news := s.shelf.news()
 	ctx, stop := context.WithCancel(ctx)
@@ -141,7 +169,7 @@ func (s *Service) sweep(ctx context.Context) (more bool, err error) {
 			break
 		}
 		unheard := p.takeUnheard()
-		if len(unheard) == 0 && p.looked() >= news {
+		if unheard.none() && p.looked() >= news {
 			continue
 		}
 		gate <- struct{}{}
@@ -163,7 +191,7 @@ func (s *Service) sweep(ctx context.Context) (more bool, err error) {
 	return more, errors.Join(errs...)
 }
 
-func (s *Service) sweepOne(ctx context.Context, p *player, unheard []Title) (more bool, err error) {
+func (s *Service) sweepOne(ctx context.Context, p *player, unheard tidings) (more bool, err error) {
 	if err := s.tell(ctx, p, unheard); err != nil {
 		return false, err
 	}

@@ -86,7 +86,7 @@ func (s *Service) whyUnclosed(ctx context.Context, k int64) string {
 	if err := s.define(k); err != nil {
 		return err.Error()
 	}
-	lost, err := s.lostBoards(ctx, reg)
+	lost, err := s.lostBoards(ctx, reg, s.cfg.Boards)
 	switch {
 	case err != nil:
 		return err.Error()

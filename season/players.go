@@ -19,7 +19,7 @@ type player struct {
 		sync.Mutex
 		sent    uint64              // changed, as of what the boards have answered for
 		settled map[int64]doc.Value // owed seasons → the values answered for
-		unheard []Title             // stored or not, not yet told: they wait for a save
+		unheard tidings             // stored or not, not yet told: they wait for a save
 		looked  uint64              // the shelf's count when all known results were processed
 	}
 }
@@ -84,19 +84,28 @@ func (p *player) setLooked(count uint64) {
 	p.mu.looked = max(p.mu.looked, count)
 }
 
-// hold keeps titles that could not be told because the save failed.
-func (p *player) hold(titles []Title) {
+// tidings are titles that the game has yet to hear of: new ones, and what corrections changed.
+type tidings struct {
+	titles  []Title
+	changes []TitleChange
+}
+
+func (t tidings) none() bool { return len(t.titles) == 0 && len(t.changes) == 0 }
+
+// hold keeps what could not be told because the save failed.
+func (p *player) hold(t tidings) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.mu.unheard = append(p.mu.unheard, titles...)
+	p.mu.unheard.titles = append(p.mu.unheard.titles, t.titles...)
+	p.mu.unheard.changes = append(p.mu.unheard.changes, t.changes...)
 }
 
 // takeUnheard hands out what was held, to one caller.
-func (p *player) takeUnheard() []Title {
+func (p *player) takeUnheard() tidings {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := p.mu.unheard
-	p.mu.unheard = nil
+	p.mu.unheard = tidings{}
 	return out
 }
 

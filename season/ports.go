@@ -125,15 +125,18 @@ type Deps struct {
 	// refused, so is the title, until they are not.
 	Reward func(Title) []doc.Op
 	// Revoke derives operations on the profile that take the reward of a title back, because a
-	// correction has taken the title away or changed its rank. They are part of the transaction
-	// that corrects the title. Without it rewards that were given are kept, and never given
-	// again. It must be pure.
+	// correction has taken the title away or changed its rank; the title has the rank that was
+	// rewarded. It takes back all of the reward, that of Board.Rewards included: with the new rank
+	// both are given anew. The operations are part of the transaction that corrects the title; if
+	// they are refused (the player has spent it), the title stays as it is until they are not, so
+	// they should take what is there. Without Revoke rewards that were given are kept, and never
+	// given again. It must be pure.
 	Revoke func(Title) []doc.Op
 	// OnTitle hears of new titles when they are durable. It is called at most once a title: a
 	// crash may swallow it, so it is for showing, not for paying.
 	OnTitle func(ctx context.Context, session Session, titles []Title)
-	// OnCorrected hears of titles that corrections changed, when that is durable. It is called
-	// like OnTitle.
+	// OnCorrected hears of titles that corrections changed, when that is durable, after OnTitle
+	// has heard of those among them that the player never had before. It is called like OnTitle.
 	OnCorrected func(ctx context.Context, session Session, changes []TitleChange)
 	// OnRefused hears of values that came too late.
 	OnRefused func(Refused)
@@ -143,6 +146,6 @@ type Deps struct {
 
 // TitleChange is what a correction did to a title of a player.
 type TitleChange struct {
-	Before Title // zero: the player moved up into a title (OnTitle hears of it too)
+	Before Title // zero: the player moved up into a title, or was reinstated
 	After  Title // zero: the title is withdrawn
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/shoalworks/shoal/store"
 )
 
-// lostBoards lists the season's boards that the register does not vouch for: missing, of
-// another generation, or never opened safely.
-func (s *Service) lostBoards(ctx context.Context, reg register) ([]Board, error) {
+// lostBoards lists those of the season's boards that the register does not vouch for: missing,
+// of another generation, or never opened safely.
+func (s *Service) lostBoards(ctx context.Context, reg register, boards []Board) ([]Board, error) {
 	var lost []Board
-	for _, b := range s.cfg.Boards {
+	for _, b := range boards {
 		info, err := s.boards.Info(ctx, BoardKey(s.set, b.Name, reg.Season))
 		switch {
 		case errors.Is(err, store.ErrNoBoard):

@@ -83,12 +83,16 @@ func (b *BoardResult) digest() string {
 }
 
 // encode is the canonical form: the same result is the same bytes.
-func (r *Result) encode() ([]byte, error) {
+func (r *Result) encode() ([]byte, error) { return encodePlain("result", r) }
+
+// encodePlain is the JSON of a record without the escapes for HTML, which would make a text six
+// times as long.
+func encodePlain(what string, record any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(r); err != nil {
-		return nil, fmt.Errorf("season: encode result: %w", err)
+	if err := enc.Encode(record); err != nil {
+		return nil, fmt.Errorf("season: encode %s: %w", what, err)
 	}
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }

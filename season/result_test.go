@@ -157,7 +157,7 @@ func TestTitlesAreKeyedByBoardAndSeason(t *testing.T) {
 		"titles":{
 			"Fish@C1S2":{"rank":3,"score":98,"name":"SEA KING","number":2,"text":"#3 SEA KING (S2)","corrections":0},
 			"Fish@C1S3":{"rank":1,"score":100,"name":"SEA KING","number":3,"text":"#1 SEA KING (S3)","corrections":0}},
-		"processed":{"through":-1,"extra":[1,2,3]}}}}`)
+		"processed":{"through":-1,"extra":[1,2,3]},"corrected":{"C1S2":0,"C1S3":0,"C1S4":0}}}}`)
 	if !data.Equal(want) {
 		t.Fatalf("got  %s\nwant %s", data, want)
 	}

@@ -37,6 +37,7 @@ type Service struct {
 	players *players
 	outbox  *outbox
 	shelf   *shelf
+	docket  *docket
 	opened  *opened
 	counts  counts
 	waits   waits
@@ -94,7 +95,8 @@ func newService(n *node.Node, set string, cfg Config, deps Deps) (*Service, erro
 	s := &Service{
 		n: n, set: set, cfg: cfg, rules: newRules(set, cfg), deps: deps,
 		durable: boundedRecords{n.For(node.ClassBoard).Durable(), n}, clock: n.Clock(), log: n.Logger().With("seasons", set),
-		players: newPlayers(), outbox: newOutbox(MaxOutbox), shelf: newShelf(MaxResults), opened: newOpened(),
+		players: newPlayers(), outbox: newOutbox(MaxOutbox), shelf: newShelf(MaxResults), docket: newDocket(),
+		opened:  newOpened(),
 		passing: make(chan struct{}, 1), flushKick: make(chan struct{}, 1), closeKick: make(chan struct{}, 1),
 		stop: func() {},
 	}

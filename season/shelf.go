@@ -172,6 +172,13 @@ func (sh *shelf) news() uint64 {
 	return sh.mu.progress
 }
 
+// stir has every open session looked at again: there may be corrections of what it was granted.
+func (sh *shelf) stir() {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	sh.mu.progress++
+}
+
 // announced notes that the game hears of a season's close; false when it has.
 func (sh *shelf) announced(k int64) bool {
 	sh.mu.Lock()

@@ -16,8 +16,12 @@ type BoardStandings struct {
 	Total int64
 	// Missing tells that the season was closed without this board ([Service.CloseWithout]).
 	Missing bool
-	Top     []Placed // these hold titles; a place's rank is its position
+	// Top hold titles; a place's rank is its position. When the reserve is used up, Top has
+	// fewer places than the result.
+	Top     []Placed
 	Reserve []Placed
 	// Disqualified are those who were taken out, with the rank that the result has for them.
 	Disqualified []Placed
+
+	place map[string]int // key → index in Top
 }

@@ -31,12 +31,14 @@ func TitleText(rank int, name string, number int64) string {
 	return fmt.Sprintf("#%d %s (S%d)", rank, name, number)
 }
 
-func (t Title) value() doc.Value {
-	return doc.MustObject(map[string]doc.Value{
+func (t Title) value() doc.Value { return doc.MustObject(t.members()) }
+
+func (t Title) members() map[string]doc.Value {
+	return map[string]doc.Value{
 		"rank": doc.Int(int64(t.Rank)), "score": doc.Int(t.Score), "number": doc.Int(t.Number),
 		"name": must(doc.String(t.Name)), "text": must(doc.String(t.Text)),
 		"corrections": doc.Int(int64(t.Corrections)),
-	})
+	}
 }
 
 // titles reads the block's titles, by season, then board. What is no title is left out.
@@ -44,21 +46,9 @@ func (r *rules) titles(block doc.Value) []Title {
 	member, _ := block.Member("titles")
 	var out []Title
 	for key, v := range member.Members() {
-		board, season, ok := strings.Cut(key, "@")
-		rank, okRank := number(v, "rank")
-		if !ok || !okRank {
-			continue
+		if t, ok := titleFrom(key, v); ok {
+			out = append(out, t)
 		}
-		t := Title{Key: key, Board: board, Season: season, Rank: int(rank)}
-		t.Score, _ = number(v, "score")
-		t.Number, _ = number(v, "number")
-		corrections, _ := number(v, "corrections")
-		t.Corrections = int(corrections)
-		name, _ := v.Member("name")
-		t.Name, _ = name.AsString()
-		text, _ := v.Member("text")
-		t.Text, _ = text.AsString()
-		out = append(out, t)
 	}
 	slices.SortFunc(out, func(a, b Title) int {
 		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Board, b.Board))
@@ -66,42 +56,50 @@ func (r *rules) titles(block doc.Value) []Title {
 	return out
 }
 
-// earned lists the titles of a player in a result.
-func (r *Result) earned(key string) []Title {
-	var out []Title
-	for i := range r.Boards {
-		b := &r.Boards[i]
-		at, ok := b.place[key]
-		if !ok {
-			continue
-		}
-		p := b.Top[at]
-		out = append(out, Title{
-			Key: TitleKey(b.Board, r.Season), Board: b.Board, Season: r.Season, Number: r.Number,
-			Rank: p.Rank, Score: p.Score, Name: b.Title, Text: TitleText(p.Rank, b.Title, r.Number),
-		})
+// titleFrom reads a title of the block; ok is false when it is none.
+func titleFrom(key string, v doc.Value) (t Title, ok bool) {
+	board, season, ok := strings.Cut(key, "@")
+	rank, okRank := number(v, "rank")
+	if !ok || !okRank {
+		return Title{}, false
 	}
-	return out
+	t = Title{Key: key, Board: board, Season: season, Rank: int(rank)}
+	t.Score, _ = number(v, "score")
+	t.Number, _ = number(v, "number")
+	corrections, _ := number(v, "corrections")
+	t.Corrections = int(corrections)
+	name, _ := v.Member("name")
+	t.Name, _ = name.AsString()
+	text, _ := v.Member("text")
+	t.Text, _ = text.AsString()
+	return t, true
 }
 
 // grants is what processing closed seasons does to a profile.
 type grants struct {
-	ops    []doc.Op
-	titles []Title  // new ones only
-	owed   []string // owed seasons that are settled with these seasons
+	ops     []doc.Op
+	titles  []Title       // those that the player never had before
+	changes []TitleChange // by corrections
+	owed    []string      // owed seasons that are settled with these seasons
+
+	revoked  []Title // as whose reward was given, to be taken back
+	rewarded []Title // whose reward is to be given
 }
 
 // occasion is what results are processed for: a player and what is known.
 type occasion struct {
 	key     string
-	created int64 // the season in which the profile was made
-	first   int64 // the set's first season
-	results []*Result
+	created int64               // the season in which the profile was made
+	first   int64               // the set's first season
+	results []*Standings        // of closed seasons, as they stand now
 	settled map[int64]doc.Value // owed values that the boards have answered for
+	// revocable: rewards can be taken back.
+	revocable bool
 }
 
 // grant processes the results of closed seasons for one player: titles, the processed mark
-// and, of these seasons, what is owed and settled. What is processed already grants nothing.
+// and, of these seasons, what is owed and settled. What is processed already grants nothing but
+// what corrections have changed.
 func (r *rules) grant(data doc.Value, o occasion) (grants, error) {
 	block, err := r.block(data)
 	if err != nil {
@@ -110,23 +108,21 @@ func (r *rules) grant(data doc.Value, o occasion) (grants, error) {
 	var g grants
 	before := r.processed(block, o.created)
 	after := before.From(o.first)
-	for _, res := range o.results {
-		if after.Has(res.K) || after.Full(res.K) {
-			continue
-		}
-		after = after.Mark(res.K)
-		for _, t := range res.earned(o.key) {
-			if held, _ := block.Member("titles"); has(held, t.Key) {
-				continue
-			}
-			g.titles = append(g.titles, t)
-			g.ops = append(g.ops, doc.Set(r.titlesAt.Append(t.Key), t.value()))
+	for _, st := range o.results {
+		k := st.Result.K
+		switch {
+		case after.Has(k):
+			r.retitle(&g, block, st, o)
+		case !after.Full(k):
+			after = after.Mark(k)
+			r.entitle(&g, block, st, o.key)
 		}
 	}
 	if after.Through != before.Through || len(after.Extra) != len(before.Extra) {
 		g.ops = append(g.ops, doc.Set(r.processedAt, after.value()))
 	}
-	for _, res := range o.results {
+	for _, st := range o.results {
+		res := st.Result
 		if sent, ok := o.settled[res.K]; ok && r.owes(block, res.Season, sent) {
 			g.owed = append(g.owed, res.Season)
 			g.ops = append(g.ops, doc.Unset(r.owedAt.Append(res.Season)))
@@ -137,6 +133,24 @@ func (r *rules) grant(data doc.Value, o occasion) (grants, error) {
 		g.ops = append([]doc.Op{doc.Set(r.path, doc.MustObject(nil))}, g.ops...)
 	}
 	return g, nil
+}
+
+// entitle grants the titles of a season that was not processed before, as it stands now. Whoever
+// has a place in the result, the reserve's and the disqualified included, is marked with the
+// corrections taken into account: those are the players whom later ones may concern.
+func (r *rules) entitle(g *grants, block doc.Value, st *Standings, key string) {
+	held, _ := block.Member("titles")
+	for _, t := range st.earned(key) {
+		if has(held, t.Key) {
+			continue
+		}
+		g.titles = append(g.titles, t)
+		g.rewarded = append(g.rewarded, t)
+		g.ops = append(g.ops, doc.Set(r.titlesAt.Append(t.Key), t.value()))
+	}
+	if st.Result.holds(key) {
+		g.ops = append(g.ops, doc.Set(r.correctedAt.Append(st.Result.Season), doc.Int(int64(st.Corrections))))
+	}
 }
 
 func has(object doc.Value, name string) bool {
