@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/shoalworks/shoal/doc"
@@ -51,28 +53,52 @@ type Watch struct {
 	}
 }
 
-// watches counts the watches of a player.
+// watches are those of a player. They share one listener, which is there while there are any.
 type watches struct {
-	mu struct {
+	now atomic.Pointer[[]*Watch] // never changed in place: for the listener, which takes no lock
+	mu  struct {
 		sync.Mutex
-		n int
+		stop func() // ends the listener
 	}
 }
 
-func (w *watches) add() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.mu.n >= MaxWatches {
+func (ws *watches) list() []*Watch {
+	if list := ws.now.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// add takes a watch in, unless there are too many.
+func (ws *watches) add(w *Watch) bool {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	list := ws.list()
+	if len(list) >= MaxWatches {
 		return false
 	}
-	w.mu.n++
+	list = append(slices.Clip(list), w)
+	ws.now.Store(&list)
+	if len(list) == 1 {
+		ws.mu.stop = w.session.OnChange(ws.wake)
+	}
 	return true
 }
 
-func (w *watches) remove() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.mu.n--
+func (ws *watches) remove(w *Watch) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	list := slices.DeleteFunc(slices.Clone(ws.list()), func(o *Watch) bool { return o == w })
+	ws.now.Store(&list)
+	if len(list) == 0 {
+		ws.mu.stop()
+	}
+}
+
+func (ws *watches) wake() {
+	for _, w := range ws.list() {
+		wake(w.changed)
+	}
 }
 
 // Watch follows the session's block: events, titles, corrections, an operator's edit, a
@@ -84,16 +110,14 @@ func (s *Service) Watch(session Session) (*Watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !p.watches.add() {
-		return nil, fmt.Errorf("%w: %s has %d", ErrBusy, session.Key(), MaxWatches)
-	}
 	w := &Watch{s: s, player: p, session: session, changed: make(chan struct{}, 1), closed: make(chan struct{})}
-	stop := session.OnChange(func() { wake(w.changed) })
 	w.closing = sync.OnceFunc(func() {
-		stop()
-		p.watches.remove()
+		p.watches.remove(w)
 		close(w.closed)
 	})
+	if !p.watches.add(w) {
+		return nil, fmt.Errorf("%w: %s has %d", ErrBusy, session.Key(), MaxWatches)
+	}
 	return w, nil
 }
 

@@ -250,17 +250,29 @@ func TestWatchesAreBounded(t *testing.T) {
 		for range 3 {
 			open[0].Close()
 		}
-		h.follow(s)
+		last := h.follow(s)
 		if _, err := h.Watch(s); !errors.Is(err, season.ErrBusy) {
 			t.Fatalf("one more, after one was closed three times: %v", err)
+		}
+		listeners := func() int {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return len(s.mu.follow)
 		}
 		for _, w := range open {
 			w.Close()
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if len(s.mu.follow) != 1 {
-			t.Errorf("%d listeners are left for one watch", len(s.mu.follow))
+		if n := listeners(); n != 1 {
+			t.Errorf("%d listeners for one watch", n)
+		}
+		last.Close()
+		if n := listeners(); n != 0 {
+			t.Errorf("%d listeners for nobody", n)
+		}
+		again := h.follow(s)
+		h.play(s, "catch")
+		if b, err := again.Next(t.Context()); err != nil || b.Stats["fish"] != 1 || listeners() != 1 {
+			t.Errorf("again: %+v, %v, %d listeners", b, err, listeners())
 		}
 	})
 }
