@@ -21,6 +21,11 @@ func (p player) Change(note string, fn func(doc.Value) ([]doc.Op, error)) error 
 	return err
 }
 
+// OnChange has fn called after every commit.
+func (p player) OnChange(fn func()) (stop func()) {
+	return p.OnCommit(func(profile.Commit) { fn() })
+}
+
 // Synced is what survives this node.
 func (p player) Synced() (doc.Value, store.Stamp) {
 	v, revision := p.Session.Synced()

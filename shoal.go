@@ -190,3 +190,13 @@ func (c *Competition) Record(s *profile.Session, events ...season.Event) error {
 func (c *Competition) View(s *profile.Session) (season.Block, error) {
 	return c.Service.View(player{s})
 }
+
+// Card reads the player's counters and standings; see [season.Service.Card].
+func (c *Competition) Card(ctx context.Context, s *profile.Session) (season.Card, error) {
+	return c.Service.Card(ctx, player{s})
+}
+
+// Watch follows the player's block; see [season.Service.Watch].
+func (c *Competition) Watch(s *profile.Session) (*season.Watch, error) {
+	return c.Service.Watch(player{s})
+}

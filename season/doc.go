@@ -39,10 +39,20 @@
 // in the memory that it lost; and it has what the profiles' records hold, so autosave has to
 // come more often than Grace.
 //
+// # What players see
+//
+// [Service.Top], [Service.Leaders], [Service.Standing] and [Service.Card] share a page of each
+// board that the service reads at most once per CacheFor, whatever is written meanwhile, and
+// standings behind that page are read once while it is shown: a page and a card never
+// contradict each other, and lag behind the counters by up to FlushEvery and CacheFor. What a
+// moderator takes off a board leaves the page within CacheFor. Display names are written with
+// the scores; a name that was changed shows when the score changes next. [Service.Watch]
+// streams a player's block.
+//
 // # Limits
 //
 // A block keeps at most [MaxOwed] owed seasons, the outbox [MaxOutbox] values, the cache
-// [MaxResults] results; each says what happens beyond.
+// [MaxResults] results, a session [MaxWatches] watches; each says what happens beyond.
 //
 // # Concurrency
 //

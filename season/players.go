@@ -14,6 +14,7 @@ import (
 type player struct {
 	session Session
 	changed atomic.Uint64 // counts changes that the boards should see
+	watches watches
 
 	mu struct {
 		sync.Mutex

@@ -26,6 +26,9 @@ type Session interface {
 	Save(ctx context.Context) error
 	// Synced is the profile as Sync or Save last acknowledged it, with its (epoch, revision).
 	Synced() (doc.Value, store.Stamp)
+	// OnChange has fn called after every change of the data from now on, whoever made it. fn is
+	// quick and blocks on nothing. stop ends it; the session's end does too.
+	OnChange(fn func()) (stop func())
 	// Done is closed when the session has ended, for whatever reason.
 	Done() <-chan struct{}
 }

@@ -10,7 +10,7 @@ type Kind uint8
 
 // The kinds of stats.
 const (
-	Sum       Kind = iota + 1 // the events' amounts, or Each per event, added up
+	Sum       Kind = iota + 1 // the events' amounts, or Each per event, added up; a negative one takes away
 	Run                       // a streak: Each (1) per event, set to 0 by the events in ResetOn
 	BestOfRun                 // the highest value that the run named by Of has reached
 	Max                       // the largest amount
@@ -50,7 +50,7 @@ func ParseKind(s string) (Kind, bool) {
 // Event is something that happened in the game and that stats count.
 type Event struct {
 	Name   string
-	Amount int64 // coins earned, the weight of a fish; unused by runs and by sums with Each
+	Amount int64 // coins earned, the weight of a fish; may be negative; unused by runs and by sums with Each
 }
 
 // Stat is a counter of the season block.

@@ -448,6 +448,8 @@ type session struct {
 		commits  []string
 		stored   doc.Value // acknowledged to this session
 		upTo     uint64
+		follow   map[int]func()
+		follows  int // ever
 	}
 }
 
@@ -472,6 +474,23 @@ func (s *session) isDone() bool {
 	}
 }
 
+// OnChange is season.Session's.
+func (s *session) OnChange(fn func()) (stop func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.follow == nil {
+		s.mu.follow = make(map[int]func())
+	}
+	s.mu.follows++
+	n := s.mu.follows
+	s.mu.follow[n] = fn
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.mu.follow, n)
+	}
+}
+
 func (s *session) Change(note string, fn func(doc.Value) ([]doc.Op, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -489,6 +508,9 @@ func (s *session) Change(note string, fn func(doc.Value) ([]doc.Op, error)) erro
 	s.mu.data = next
 	s.mu.revision++
 	s.mu.commits = append(s.mu.commits, note)
+	for _, follow := range s.mu.follow {
+		follow()
+	}
 	return nil
 }
 
