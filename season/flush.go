@@ -357,7 +357,7 @@ func (s *Service) refuseOn(ctx context.Context, k int64, b Board, list []parcel,
 	key := BoardKey(s.set, b.Name, id)
 	_, err := s.boards.Info(ctx, key)
 	if errors.Is(err, store.ErrNoBoard) && s.shelf.isClosed(k) && !s.unplayed(k) {
-		return nil // dropped since it was closed; what it held cannot be told any more
+		return s.refuseByResult(ctx, k, b, list, why) // it is gone since it was closed
 	}
 	var counted map[string]store.Entry
 	if err == nil {

@@ -98,6 +98,7 @@ func (l *Ledger) rankedSeasonLocked(p *Process, c *BoardCall) {
 	}
 	switch c.Op {
 	case "merge":
+		r.wrote[view{p, c.Board}]++
 		l.mergedLocked(p, board, id, at, c.Batch)
 	case "seal":
 		at.sealed = true
