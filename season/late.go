@@ -2,36 +2,73 @@ package season
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/shoalworks/shoal/store"
 )
 
-// This file tells values that came too late by the result of their season, when its boards are
-// gone: dropped, or without their memory. The result has the best of each board only.
+// This file finds out what of values that came too late has been counted all the same.
 
-// refuseByResult reports values that the result of a closed season shows to be missing.
+// isDecided tells that nothing is counted for season k any more: it has a result, or never gets
+// one.
+func (s *Service) isDecided(ctx context.Context, k int64, why error) (bool, error) {
+	if errors.Is(why, ErrNoSeason) {
+		return true, nil
+	}
+	found, err := s.results(ctx, []int64{k})
+	return found[k] != nil, err
+}
+
+// counted is what a closed season's board has of players. known is false when the board is
+// gone: dropped, or without its memory; no register vouches for another life of it.
+func (s *Service) counted(ctx context.Context, id string, b Board, list []parcel) (scores map[string]store.Entry, known bool, err error) {
+	key := BoardKey(s.set, b.Name, id)
+	keys := make([]string, len(list))
+	for i, p := range list {
+		keys[i] = p.key
+	}
+	scores, err = s.boards.Scores(ctx, key, keys...)
+	var info store.BoardInfo
+	if err == nil { // after the scores: a life that has ended never comes back
+		info, err = s.boards.Info(ctx, key)
+	}
+	if errors.Is(err, store.ErrNoBoard) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("season: read %s: %w", key, err)
+	}
+	rec, err := s.read(ctx, registerKey(s.set, id))
+	if err != nil || rec.Missing() {
+		return nil, false, err
+	}
+	reg, err := decodeRegister(rec.Value)
+	return scores, err == nil && reg.valid(b.Name, info.Generation), err
+}
+
+// refuseByResult reports values that the result of a season shows to be missing. It has the
+// best of each board only.
 func (s *Service) refuseByResult(ctx context.Context, k int64, b Board, list []parcel, why error) error {
 	found, err := s.results(ctx, []int64{k})
 	if err != nil {
 		return err
 	}
-	res := found[k]
-	if res == nil {
-		return fmt.Errorf("season: %w: %s", ErrNoResult, s.cfg.ID(k))
+	var places BoardResult // nobody's, when there is no result
+	if res := found[k]; res != nil {
+		for i := range res.Boards {
+			if res.Boards[i].Board == b.Name {
+				places = res.Boards[i]
+			}
+		}
 	}
-	for i := range res.Boards {
-		if res.Boards[i].Board != b.Name {
+	for _, p := range list {
+		score, ok := number(p.stats, b.Stat)
+		if !ok {
 			continue
 		}
-		for _, p := range list {
-			score, ok := number(p.stats, b.Stat)
-			if !ok {
-				continue
-			}
-			if at, has, missing := res.Boards[i].lacks(p.key, score, b.Order); missing {
-				s.report(ctx, Refused{Key: p.key, Season: res.Season, Board: b.Name, Score: score, Counted: at.Score, Has: has, Err: why})
-			}
+		if at, has, missing := places.lacks(p.key, score, b.Order); missing {
+			s.report(ctx, Refused{Key: p.key, Season: s.cfg.ID(k), Board: b.Name, Score: score, Counted: at.Score, Has: has, Err: why})
 		}
 	}
 	return nil
