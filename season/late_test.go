@@ -23,12 +23,10 @@ func TestLateValuesAreToldByTheResultWhenTheBoardIsGone(t *testing.T) {
 					a.play(s, "catch")
 				}
 				a.window()
-				late, same := b.join("ada"), b.join("bob")
-				b.play(late, "catch", "catch")
+				b.play(b.join("ada"), "catch", "catch")
 				w.pastGrace(0)
 				a.closeDue()
 				w.engine.Forget(memstore.Boards)
-				_ = same
 				b.window()
 				got := b.refused()
 				if len(got) != 1 || got[0].Key != "ada" || got[0].Board != "Fish" || got[0].Score != 2 || got[0].Has {
@@ -80,8 +78,9 @@ func TestASealWithoutAResultRefusesNothing(t *testing.T) {
 		if got := b.refused(); len(got) != 0 || b.Status().Outbox != 1 {
 			t.Fatalf("refused %+v, %d wait", got, b.Status().Outbox)
 		}
-		a.saveAll()
-		b.saveAll()
+		if err := bob.Save(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		w.engine.Forget(memstore.Boards)
 		a.closeDue()
 		a.wantResult("C1S1", "Fish", "bob:2", "ada:1")
