@@ -333,8 +333,12 @@ func (s *Service) settle(p parcel) {
 }
 
 // refuse ends the way of parcels that come too late. What the board holds already is no loss;
-// anything else is reported to the game, never silently dropped.
+// anything else is reported to the game, never silently dropped. A sealed board of a season
+// without a result decides nothing: it may still lose its memory, and be rebuilt with them.
 func (s *Service) refuse(ctx context.Context, k int64, list []parcel, why error) error {
+	if decided, err := s.isDecided(ctx, k, why); err != nil || !decided {
+		return err
+	}
 	if err := s.define(k); err != nil {
 		return err
 	}
@@ -358,21 +362,12 @@ func (s *Service) refuseOn(ctx context.Context, k int64, b Board, list []parcel,
 		return nil
 	}
 	id := s.cfg.ID(k)
-	key := BoardKey(s.set, b.Name, id)
-	_, err := s.boards.Info(ctx, key)
-	if errors.Is(err, store.ErrNoBoard) && s.shelf.isClosed(k) && !s.unplayed(k) {
-		return nil // dropped since it was closed; what it held cannot be told any more
+	counted, known, err := s.counted(ctx, id, b, list)
+	if err != nil {
+		return err
 	}
-	var counted map[string]store.Entry
-	if err == nil {
-		keys := make([]string, len(list))
-		for i, p := range list {
-			keys[i] = p.key
-		}
-		counted, err = s.boards.Scores(ctx, key, keys...)
-	}
-	if err != nil && !errors.Is(err, store.ErrNoBoard) {
-		return fmt.Errorf("season: read %s: %w", key, err)
+	if !known {
+		return s.refuseByResult(ctx, k, b, list, why)
 	}
 	for _, p := range list {
 		score, ok := number(p.stats, b.Stat)
@@ -385,12 +380,6 @@ func (s *Service) refuseOn(ctx context.Context, k int64, b Board, list []parcel,
 		})
 	}
 	return nil
-}
-
-// unplayed tells that a season in memory was closed without boards.
-func (s *Service) unplayed(k int64) bool {
-	res, ok := s.shelf.get(k)
-	return ok && res.Unplayed
 }
 
 // report tells operator and game of a value that was not counted.

@@ -43,6 +43,16 @@ func Scenarios() []*Scenario {
 		{Name: "boardsForget", Play: boardsForget, Settings: ranked, Weather: roughBoards},
 		{Name: "boardsSealed", Play: boardsSealed, Settings: ranked, Weather: roughBoards, Sound: true},
 		{Name: "seasonsSkewed", Play: seasonsSkewed, Settings: competing, Sound: true},
+		{Name: "seasonsLastSecond", Play: seasonsLastSecond, Settings: competing, Sound: true},
+		{Name: "seasonsClosers", Play: seasonsClosers, Settings: competing, Sound: true, Few: true},
+		{Name: "seasonsFast", Play: seasonsFast, Settings: competing, Sound: true},
+		{Name: "seasonsBlind", Play: seasonsBlind, Settings: competing, Sound: true},
+		{Name: "seasonsForgotten", Play: seasonsForgotten, Settings: competing, Sound: true},
+		{Name: "seasonsLost", Play: seasonsLost, Settings: competing, Weather: lossy},
+		{Name: "seasonsDown", Play: seasonsDown, Settings: competing, Sound: true},
+		{Name: "seasonsPaused", Play: seasonsPaused, Settings: competing},
+		{Name: "seasonsAway", Play: seasonsAway, Settings: competing, Sound: true, Few: true},
+		{Name: "seasonsSoup", Play: seasonsSoup, Settings: competing, Weather: roughBoards},
 		{Name: "storm", Play: storm, Weather: stormy},
 	}
 }

@@ -36,9 +36,9 @@ type reef struct {
 	told      map[boardValue]int
 	over      map[heard]int
 	views     map[view][]time.Duration
-	shown     map[view]store.BoardInfo
-	forgot    uint64 // the step at which the fast store forgot last
-	slow      time.Duration
+	wrote     map[view]int    // own writes
+	amnesia   bool            // the boards have lost their memory
+	forgot    uint64          // the step at which the fast store forgot last
 	waits     []time.Duration // of the loads that opened
 }
 
@@ -80,7 +80,7 @@ func (l *Ledger) Compete(cfg season.Config, clock func() time.Time, look func(st
 		clock: clock, look: look, anglers: make(map[string]*angler), boards: make(map[string]map[string]*life),
 		registers: make(map[string]registerForm), results: make(map[string]*verdict), first: -1, through: -1,
 		late: make(map[boardValue]int64), told: make(map[boardValue]int), over: make(map[heard]int),
-		views: make(map[view][]time.Duration), shown: make(map[view]store.BoardInfo),
+		views: make(map[view][]time.Duration), wrote: make(map[view]int),
 	}
 	r.rules, r.calendar = rulesOf(cfg)
 }
@@ -179,6 +179,14 @@ func (l *Ledger) forgottenAnglers() {
 	}
 }
 
+// forgottenSeasons notes that the boards have lost their memory.
+func (l *Ledger) forgottenSeasons() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.events["season forgotten"]++
+	l.mu.reef.amnesia = true
+}
+
 // Banked notes that what the data says was acknowledged, in answer to a question of a step.
 func (l *Ledger) Banked(key string, data doc.Value, asked uint64) {
 	b, err := blockOf(data)
@@ -224,7 +232,8 @@ func (l *Ledger) Late(p *Process, v season.Refused) {
 	if had, ok := r.late[id]; !ok || v.Score > had {
 		r.late[id] = v.Score
 	}
-	if e, ok := r.entryOf(id); ok != v.Has || ok && e.score != v.Counted {
+	e, ok := r.entryOf(id)
+	if !ok && v.Has || ok && (v.Has && e.score != v.Counted || e.score == v.Score) {
 		l.violatedLocked("wrong report", "%s: %s says that %s of %s has %d (%v) and not %d; it has %d (%v)", v.Key, p.Name, v.Board, v.Season, v.Counted, v.Has, v.Score, e.score, ok)
 	}
 }

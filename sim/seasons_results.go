@@ -98,6 +98,7 @@ func (l *Ledger) rankedSeasonLocked(p *Process, c *BoardCall) {
 	}
 	switch c.Op {
 	case "merge":
+		r.wrote[view{p, c.Board}]++
 		l.mergedLocked(p, board, id, at, c.Batch)
 	case "seal":
 		at.sealed = true
@@ -242,10 +243,11 @@ func (l *Ledger) madeOfLocked(p *Process, id string, v *verdict, i int) {
 	case v.Unplayed:
 	case at == nil:
 		l.violatedLocked("generation", "%s: %s closes it, and the register names no life of %s", id, p.Name, b.Board)
-	case !at.sealed:
-		l.violatedLocked("no seal", "%s: %s closes it, and %s is not sealed", id, p.Name, b.Board)
 	default:
 		want = at.standings()
+		if !at.sealed {
+			l.violatedLocked("no seal", "%s: %s closes it, and %s is not sealed", id, p.Name, b.Board)
+		}
 	}
 	top, keep := min(len(want), r.rules.Top), min(len(want), r.rules.Keep)
 	if b.Total != int64(len(want)) || !slices.Equal(b.Top, want[:top]) || !slices.Equal(b.Reserve, want[top:keep]) {

@@ -186,6 +186,8 @@ func required() []string {
 		"edited", "edited after a takeover", "edit here", "edit elsewhere", "edit nowhere", "edit sent to the holder", "edit unknown",
 		"score acknowledged", "score unknown", "score refused", "score given up", "removal done", "removal unknown", "board seal",
 		"board merge", "board page", "board standing", "board around", "boards forgotten", "boards complete", "boards left scores",
+		"season reset", "season closed", "double close", "closed out of order", "closers blinded", "season forgotten", "season rebuilt", "season unplayed",
+		"late value refused", "owed paid", "title stored", "title told", "catches acknowledged", "season board read",
 	}
 }
 
