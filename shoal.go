@@ -47,6 +47,9 @@ type Season struct {
 	Rules season.Config
 	// Deps are the game's callbacks; Boards and Profiles are filled in. Default none.
 	Deps season.Deps
+	// Idle has nothing done by itself: no value is written, no season closed. For tools, which
+	// open no sessions and do what they are asked for. Default: the node does its part.
+	Idle bool
 }
 
 // Node is this process as a node of the fleet, with the pillars on it.
@@ -135,7 +138,11 @@ func (n *Node) compete(name string, cfg Season) (*Competition, error) {
 	deps := cfg.Deps
 	deps.Boards = seasonBoards{n.boards}
 	deps.Profiles = seasonProfiles{set}
-	service, err := season.New(n.Node, name, cfg.Rules, deps)
+	start := season.New
+	if cfg.Idle {
+		start = season.NewIdle
+	}
+	service, err := start(n.Node, name, cfg.Rules, deps)
 	if err != nil {
 		return nil, err
 	}

@@ -95,6 +95,12 @@ func seasonClasses() []class {
 		{season.ErrNoResult, noResult},
 		{season.ErrNewerFormat, newer},
 		{season.ErrMemory, rebuilding},
+		{season.ErrClock, storeDown},
+		{season.ErrRuling, badField},
+		{season.ErrNoPlace, noPlace},
+		{season.ErrCorrections, ruledOut},
+		{season.ErrNotDue, notDue},
+		{season.ErrBoardFine, boardFine},
 		{season.ErrCalendar, misconfigured},
 	}
 }

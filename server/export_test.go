@@ -88,7 +88,7 @@ func (s *Server) Shown(subject any) []float64 {
 	case node.GateCount:
 		return read(s.budgetSeries().rows, n)
 	case season.Status:
-		return read(s.seasonSeries().rows, newSeasonNumbers(n, time.Time{}.Add(time.Hour)))
+		return read(s.seasonSeries().rows, newSeasonNumbers(n, time.Time{}.Add(time.Hour), 7))
 	}
 	panic("no such subject")
 }

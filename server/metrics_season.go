@@ -1,6 +1,7 @@
 package server
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/shoalworks/shoal/season"
@@ -10,11 +11,12 @@ import (
 type seasonNumbers struct {
 	season.Status
 
-	waited time.Duration // of the season that has been due for longest
+	waited  time.Duration // of the season that has been due for longest
+	watches int64
 }
 
-func newSeasonNumbers(st season.Status, now time.Time) seasonNumbers {
-	n := seasonNumbers{Status: st}
+func newSeasonNumbers(st season.Status, now time.Time, watches int64) seasonNumbers {
+	n := seasonNumbers{Status: st, watches: watches}
 	for _, w := range st.Waiting {
 		n.waited = max(n.waited, now.Sub(w.Since))
 	}
@@ -39,6 +41,7 @@ func (s *Server) seasonSeries() *series[seasonNumbers] {
 		gauge("shoal_season_waiting_seasons", "Seasons that are over and due, and could not be closed yet. The daemon's log says why.", func(n seasonNumbers) float64 { return float64(len(n.Waiting)) }),
 		gauge("shoal_season_waiting_seconds", "For how long, in seconds, the season that has waited longest could not be closed; 0 when none waits.", func(n seasonNumbers) float64 { return seconds(n.waited) }),
 		gauge("shoal_season_players", "Open sessions of players that the season follows on this node now.", func(n seasonNumbers) float64 { return float64(n.Players) }),
+		gauge("shoal_season_watches", "Callers that follow a player's counters now (SeasonService.Watch).", func(n seasonNumbers) float64 { return float64(n.watches) }),
 		gauge("shoal_season_outbox_values", "Values of earlier seasons or left players that wait for their boards now.", func(n seasonNumbers) float64 { return float64(n.Outbox) }),
 		counter("shoal_season_titles_total", "Titles that players of this node were told of.", func(n seasonNumbers) uint64 { return n.Titles }),
 		counter("shoal_season_refused_values_total", "Values that came too late for their season's boards.", func(n seasonNumbers) uint64 { return n.Refused }),
@@ -47,7 +50,24 @@ func (s *Server) seasonSeries() *series[seasonNumbers] {
 	return newSeries(rows, func(show func(seasonNumbers, ...string)) {
 		now := s.node.Now()
 		for _, name := range s.seasonNames {
-			show(newSeasonNumbers(s.seasons[name].Status(), now), name)
+			show(newSeasonNumbers(s.seasons[name].Status(), now, s.following[name].Load()), name)
 		}
 	}, "season")
+}
+
+// following counts the watches of each competition.
+type following map[string]*atomic.Int64
+
+func newFollowing(names []string) following {
+	f := make(following, len(names))
+	for _, name := range names {
+		f[name] = new(atomic.Int64)
+	}
+	return f
+}
+
+// enter counts a watch until leave is called.
+func (f following) enter(name string) (leave func()) {
+	f[name].Add(1)
+	return func() { f[name].Add(-1) }
 }

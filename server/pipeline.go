@@ -110,10 +110,10 @@ type procedures struct{ s *Server }
 // Handle mounts a handler.
 func (p procedures) Handle(pattern string, h http.Handler) {
 	g := p.s.calls
-	switch pattern {
-	case shoalv1connect.ProfileServiceLoadProcedure:
+	switch {
+	case pattern == shoalv1connect.ProfileServiceLoadProcedure:
 		g = p.s.loads
-	case shoalv1connect.ProfileServiceWatchProcedure:
+	case isWatch(pattern):
 		g = p.s.watches
 	}
 	if !strings.HasSuffix(pattern, "/") { // those are for calls that there are not
@@ -157,10 +157,15 @@ func checkMethod(r *http.Request) error {
 	return nil
 }
 
+// isWatch tells whether a call answers with a stream that goes on for as long as a session.
+func isWatch(procedure string) bool {
+	return procedure == shoalv1connect.ProfileServiceWatchProcedure || procedure == shoalv1connect.SeasonServiceWatchProcedure
+}
+
 // checkStream refuses requests for a stream of answers whose form has one answer.
 func checkStream(r *http.Request, procedure string) error {
 	kind := r.Header.Get("Content-Type")
-	if procedure != shoalv1connect.ProfileServiceWatchProcedure || strings.HasPrefix(kind, "application/grpc") {
+	if !isWatch(procedure) || strings.HasPrefix(kind, "application/grpc") {
 		return nil
 	}
 	switch {
@@ -208,7 +213,7 @@ func (s *Server) intercept(next connect.ServerFunc) connect.ServerFunc {
 // on for as long as there is somebody to read them. Both end when the server begins to close:
 // nobody waits for a session that would be released at once.
 func (s *Server) bounded(ctx context.Context, procedure string) (context.Context, context.CancelFunc) {
-	watch := procedure == shoalv1connect.ProfileServiceWatchProcedure
+	watch := isWatch(procedure)
 	if !watch && procedure != shoalv1connect.ProfileServiceLoadProcedure {
 		return clock.WithTimeout(ctx, s.clock, s.limits.CallTimeout)
 	}

@@ -52,6 +52,10 @@ const (
 	unknownEvent    reason = "unknown_event"
 	noSeason        reason = "no_season"
 	noResult        reason = "no_result"
+	noPlace         reason = "no_place"
+	ruledOut        reason = "too_many_corrections"
+	notDue          reason = "not_due"
+	boardFine       reason = "board_fine"
 	rebuilding      reason = "rebuilding"
 	misconfigured   reason = "misconfigured"
 	sealed          reason = "sealed"
@@ -134,6 +138,10 @@ func rulings() []ruling {
 		{unknownEvent, connect.CodeInvalidArgument, 0, notDone, "use an event of the season's configuration"},
 		{noSeason, connect.CodeInvalidArgument, 0, notDone, "use an id such as C1S2; Calendar lists them"},
 		{noResult, connect.CodeNotFound, 0, notDone, "ask again after the season has been closed"},
+		{noPlace, connect.CodeNotFound, 0, notDone, "Results lists those who have a place, the reserve included"},
+		{ruledOut, connect.CodeResourceExhausted, 0, notDone, "the season takes no more corrections; Corrections lists those that it has"},
+		{notDue, connect.CodeFailedPrecondition, 0, notDone, "ask again when the season's grace is over; Status says which seasons wait"},
+		{boardFine, connect.CodeFailedPrecondition, 0, notDone, "the board can be read: close the season with it"},
 		{rebuilding, connect.CodeUnavailable, 0, notDone, "the board lost its memory and is being rebuilt; try again"},
 		{misconfigured, connect.CodeFailedPrecondition, 0, notDone, "an operator has to give this daemon the configuration of the fleet"},
 		{unknownSet, connect.CodeNotFound, 0, notDone, "use a set of the daemon's configuration"},

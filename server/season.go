@@ -8,8 +8,6 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/shoalworks/shoal"
-	"github.com/shoalworks/shoal/doc"
-	"github.com/shoalworks/shoal/internal/name"
 	shoalv1 "github.com/shoalworks/shoal/proto/shoal/v1"
 	"github.com/shoalworks/shoal/season"
 )
@@ -83,67 +81,6 @@ func (v seasonService) Calendar(_ context.Context, req *shoalv1.SeasonCalendarRe
 	return out, nil
 }
 
-// Record counts an event for a player whose profile is open here.
-func (v seasonService) Record(_ context.Context, req *shoalv1.SeasonRecordRequest) (*shoalv1.SeasonRecordResponse, error) {
-	svc, err := v.counting(req.GetSeason(), req.GetSet())
-	if err != nil {
-		return nil, err
-	}
-	sess, err := profileService(v).session(req.GetSet(), req.GetKey())
-	if err != nil {
-		return nil, err
-	}
-	if err := name.CheckName("event", req.GetEvent()); err != nil {
-		return nil, err
-	}
-	amount := int64(1)
-	if req.Amount != nil {
-		amount = req.GetAmount()
-	}
-	if err := svc.Record(sess, season.Event{Name: req.GetEvent(), Amount: amount}); err != nil { //nolint:contextcheck // a transaction waits for nothing
-		return nil, err
-	}
-	block, err := svc.ViewOf(sess.Data(), sess.Created())
-	if err != nil {
-		return nil, err
-	}
-	return &shoalv1.SeasonRecordResponse{Id: block.Season, Stats: block.Stats}, nil
-}
-
-// View reads a player's counters and titles.
-func (v seasonService) View(ctx context.Context, req *shoalv1.SeasonViewRequest) (*shoalv1.SeasonViewResponse, error) {
-	svc, err := v.counting(req.GetSeason(), req.GetSet())
-	if err != nil {
-		return nil, err
-	}
-	data, created, err := v.profile(ctx, req.GetSet(), req.GetKey())
-	if err != nil {
-		return nil, err
-	}
-	block, err := svc.ViewOf(data, created)
-	if err != nil {
-		return nil, err
-	}
-	out := &shoalv1.SeasonViewResponse{Id: block.Season, Stats: block.Stats}
-	for _, t := range block.Titles {
-		out.Titles = append(out.Titles, &shoalv1.SeasonTitle{Id: t.Season, Board: t.Board, Rank: int64(t.Rank), Score: t.Score, Text: t.Text})
-	}
-	return out, nil
-}
-
-// profile is a player's document: live when it is open here, else as it is stored.
-func (v seasonService) profile(ctx context.Context, setName, key string) (doc.Value, time.Time, error) {
-	set, err := profileService(v).set(setName, key)
-	if err != nil {
-		return doc.Value{}, time.Time{}, err
-	}
-	if sess, ok := set.Session(key); ok {
-		return sess.Data(), sess.Created(), nil
-	}
-	view, err := set.Read(ctx, key)
-	return view.Data, view.Created, err
-}
-
 // Top reads the best entries of a board of the current season.
 func (v seasonService) Top(ctx context.Context, req *shoalv1.SeasonTopRequest) (*shoalv1.SeasonTopResponse, error) {
 	svc, err := v.service(req.GetSeason())
@@ -168,29 +105,6 @@ func (v seasonService) Top(ctx context.Context, req *shoalv1.SeasonTopRequest) (
 	return &shoalv1.SeasonTopResponse{
 		Id: now.ID, Entries: boardForms{s: v.s}.standings(ctx, page.Entries), Total: page.Total,
 	}, nil
-}
-
-// resultAge is how long caches may keep a result, which never changes.
-const resultAge = time.Hour
-
-// Results reads the final standings of a closed season.
-func (v seasonService) Results(ctx context.Context, req *shoalv1.SeasonResultsRequest) (*shoalv1.SeasonResultsResponse, error) {
-	svc, err := v.service(req.GetSeason())
-	if err != nil {
-		return nil, err
-	}
-	res, err := svc.Result(ctx, req.GetId())
-	if err != nil {
-		return nil, err
-	}
-	v.s.cacheable(ctx, resultAge)
-	out := &shoalv1.SeasonResultsResponse{Season: seasonForm(svc.Config().Describe(res.K, v.s.node.Now())), Unplayed: res.Unplayed}
-	for _, b := range res.Boards {
-		out.Boards = append(out.Boards, &shoalv1.SeasonBoardResult{
-			Board: b.Board, Title: b.Title, Total: b.Total, Entries: placeForms(b.Top), Reserve: placeForms(b.Reserve),
-		})
-	}
-	return out, nil
 }
 
 // service finds the series of a request.
@@ -232,12 +146,4 @@ func seasonForm(info season.Info) *shoalv1.Season {
 		Id: info.ID, Name: info.Name, Number: info.Number,
 		Start: timestamppb.New(info.Start), End: timestamppb.New(info.End),
 	}
-}
-
-func placeForms(places []season.Placed) []*shoalv1.BoardStanding {
-	out := make([]*shoalv1.BoardStanding, len(places))
-	for i, p := range places {
-		out[i] = &shoalv1.BoardStanding{Rank: int64(p.Rank), Key: p.Key, Score: p.Score}
-	}
-	return out
 }

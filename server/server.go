@@ -54,6 +54,7 @@ type Server struct {
 	pages       pages
 	seasons     map[string]*shoal.Competition
 	seasonNames []string // sorted
+	following   following
 	version     string
 	clock       clock.Clock
 	logger      *slog.Logger
@@ -102,6 +103,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.setNames = slices.Sorted(maps.Keys(s.sets))
 	s.seasonNames = slices.Sorted(maps.Keys(s.seasons))
+	s.following = newFollowing(s.seasonNames)
 	s.closing.begun = make(chan struct{})
 	s.closing.ended = make(chan struct{})
 	s.metrics = newMetrics(s)

@@ -35,7 +35,6 @@ var unreachable = []string{
 	"board.ErrNoProgress",    // Close
 	"board.ErrPending",       // Close
 	"season.ErrConfig",       // New
-	"season.ErrClock",        // closing
 	"season.ErrFull",         // of a window
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/internal/name"
 	"github.com/shoalworks/shoal/profile"
+	"github.com/shoalworks/shoal/season"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -19,13 +20,13 @@ const (
 	exitUsage    = 2 // flags, environment or configuration are wrong
 	exitBroken   = 3 // a promise was broken (demo)
 	exitUnserved = 4 // the store or the listener is not to be had
-	exitMissing  = 5 // there is no such profile, version, document, board or entry
+	exitMissing  = 5 // there is no such profile, version, document, board, entry or result
 	exitRefused  = 6 // what was asked for is not allowed now: nothing was changed
 	exitUnknown  = 7 // it may have happened, or may still: ask again
 )
 
 // exitCodes is what --help says of them.
-const exitCodes = `Exit codes: 0 done; 1 failed; 2 wrong flags or input; 4 no store; 5 no such profile, board or entry; 6 refused,
+const exitCodes = `Exit codes: 0 done; 1 failed; 2 wrong flags or input; 4 no store; 5 no such profile, board, entry or result; 6 refused,
 nothing was changed; 7 unknown: it may have happened, or may still.`
 
 // exitError carries an exit code.
@@ -46,15 +47,17 @@ func byKind(err error) error {
 	switch {
 	case errors.Is(err, store.ErrUnknown): // whatever else it is
 		code = exitUnknown
-	case is(err, profile.ErrNoProfile, profile.ErrNoVersion, store.ErrNoBoard):
+	case is(err, profile.ErrNoProfile, profile.ErrNoVersion, store.ErrNoBoard,
+		season.ErrNoResult, season.ErrNoBoard, season.ErrNoPlace):
 		code = exitMissing
 	case is(err, profile.ErrRefused, profile.ErrInUse, profile.ErrHeld, profile.ErrOpen, profile.ErrBusy, profile.ErrTooLarge, profile.ErrSchema,
 		profile.ErrRepeated, profile.ErrBoxFull, profile.ErrNewerSchema, profile.ErrForeign,
-		store.ErrSealed, store.ErrTooLarge, board.ErrLimit, board.ErrFull, board.ErrRemoved, board.ErrOverflow, board.ErrRule, board.ErrOrder, board.ErrBanned), errors.As(err, new(*profile.EditRefusedError)):
+		store.ErrSealed, store.ErrTooLarge, board.ErrLimit, board.ErrFull, board.ErrRemoved, board.ErrOverflow, board.ErrRule, board.ErrOrder, board.ErrBanned,
+		season.ErrCorrections, season.ErrNotDue, season.ErrBoardFine, season.ErrNewerFormat), errors.As(err, new(*profile.EditRefusedError)):
 		code = exitRefused
-	case errors.Is(err, store.ErrInvalid), errors.As(err, new(*name.Error)), errors.As(err, new(*board.RefusedError)):
+	case is(err, store.ErrInvalid, season.ErrNoSeason, season.ErrCalendar, season.ErrRuling), errors.As(err, new(*name.Error)), errors.As(err, new(*board.RefusedError)):
 		code = exitUsage
-	case is(err, store.ErrUnavailable, board.ErrAttempts, context.DeadlineExceeded):
+	case is(err, store.ErrUnavailable, board.ErrAttempts, season.ErrClock, context.DeadlineExceeded):
 		code = exitUnserved
 	}
 	return &exitError{code, err}

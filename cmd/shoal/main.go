@@ -19,6 +19,7 @@ type commands struct {
 	Serve   serveCommand    `cmd:"" help:"Run a node as a daemon, for game servers in any language."`
 	Profile profileCommands `cmd:"" help:"Look at profiles, change, restore, move and erase them."`
 	Board   boardCommands   `cmd:"" help:"Look at leaderboards, write, moderate, move and end them."`
+	Season  seasonCommands  `cmd:"" help:"Look at seasons, close them, and correct how closed ones stand."`
 	Mail    mailCommands    `cmd:"" help:"Send messages to players, and see what waits for them."`
 	Store   storeCommands   `cmd:"" help:"Check what is stored."`
 	Bench   benchCommands   `cmd:"" help:"Measure what the store of this machine can do."`

@@ -22,8 +22,7 @@ type serveCommand struct {
 	Listen string `placeholder:"HOST:PORT" help:"Where to listen. Other than loopback needs an API key. Default 127.0.0.1:7077 ($$SHOAL_LISTEN)."`
 	Name   string `placeholder:"NAME" help:"Readable part of the node's id. Default node ($$SHOAL_NAME)."`
 
-	SeasonLength time.Duration `placeholder:"SPAN" help:"Length of every season, to watch a boundary without waiting for one: 60s. Grace and flushes shrink with it; seasons then count from SEASON-EPOCH."`
-	SeasonEpoch  string        `placeholder:"TIME" help:"Start of the first season, RFC 3339. Every daemon of a fleet needs the same."`
+	seasonSpan
 
 	LogFormat string `enum:"text,json" default:"text" help:"Form of the log on standard error: text or json."`
 	LogLevel  string `enum:"debug,info,warn,error" default:"info" help:"Least level that is logged: debug, info, warn or error."`
@@ -98,7 +97,7 @@ func (c *config) options(logger *slog.Logger) (*shoal.Options, error) {
 }
 
 // shorten makes every season as long as the flags say.
-func (c *serveCommand) shorten(opts *shoal.Options) error {
+func (c *seasonSpan) shorten(opts *shoal.Options) error {
 	if c.SeasonLength == 0 && c.SeasonEpoch == "" {
 		return nil
 	}

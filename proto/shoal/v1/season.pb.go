@@ -428,7 +428,10 @@ type SeasonRecordRequest struct {
 	// Event is the game's word for what happened, such as "catch".
 	Event string `protobuf:"bytes,4,opt,name=event,proto3" json:"event,omitempty"`
 	// Amount is what the event is worth. Default: 1.
-	Amount        *int64 `protobuf:"varint,5,opt,name=amount,proto3,oneof" json:"amount,omitempty"`
+	Amount *int64 `protobuf:"varint,5,opt,name=amount,proto3,oneof" json:"amount,omitempty"`
+	// Events are several of them, in order, instead of event and amount: 1 to 100, counted all
+	// or none.
+	Events        []*SeasonEvent `protobuf:"bytes,6,rep,name=events,proto3" json:"events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -498,11 +501,73 @@ func (x *SeasonRecordRequest) GetAmount() int64 {
 	return 0
 }
 
+func (x *SeasonRecordRequest) GetEvents() []*SeasonEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+// SeasonEvent is something that happened to a player.
+type SeasonEvent struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Event is the game's word for what happened, such as "catch".
+	Event string `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	// Amount is what the event is worth. Default: 1.
+	Amount        *int64 `protobuf:"varint,2,opt,name=amount,proto3,oneof" json:"amount,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonEvent) Reset() {
+	*x = SeasonEvent{}
+	mi := &file_shoal_v1_season_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonEvent) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonEvent) ProtoMessage() {}
+
+func (x *SeasonEvent) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonEvent.ProtoReflect.Descriptor instead.
+func (*SeasonEvent) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *SeasonEvent) GetEvent() string {
+	if x != nil {
+		return x.Event
+	}
+	return ""
+}
+
+func (x *SeasonEvent) GetAmount() int64 {
+	if x != nil && x.Amount != nil {
+		return *x.Amount
+	}
+	return 0
+}
+
 type SeasonRecordResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Id of the season that the event was counted in.
+	// Id of the season that the events were counted in.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Stats are the player's counters after the event.
+	// Stats are the player's counters after the events.
 	Stats         map[string]int64 `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -510,7 +575,7 @@ type SeasonRecordResponse struct {
 
 func (x *SeasonRecordResponse) Reset() {
 	*x = SeasonRecordResponse{}
-	mi := &file_shoal_v1_season_proto_msgTypes[8]
+	mi := &file_shoal_v1_season_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -522,7 +587,7 @@ func (x *SeasonRecordResponse) String() string {
 func (*SeasonRecordResponse) ProtoMessage() {}
 
 func (x *SeasonRecordResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_shoal_v1_season_proto_msgTypes[8]
+	mi := &file_shoal_v1_season_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -535,7 +600,7 @@ func (x *SeasonRecordResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeasonRecordResponse.ProtoReflect.Descriptor instead.
 func (*SeasonRecordResponse) Descriptor() ([]byte, []int) {
-	return file_shoal_v1_season_proto_rawDescGZIP(), []int{8}
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SeasonRecordResponse) GetId() string {
@@ -563,7 +628,7 @@ type SeasonViewRequest struct {
 
 func (x *SeasonViewRequest) Reset() {
 	*x = SeasonViewRequest{}
-	mi := &file_shoal_v1_season_proto_msgTypes[9]
+	mi := &file_shoal_v1_season_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -575,7 +640,7 @@ func (x *SeasonViewRequest) String() string {
 func (*SeasonViewRequest) ProtoMessage() {}
 
 func (x *SeasonViewRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_shoal_v1_season_proto_msgTypes[9]
+	mi := &file_shoal_v1_season_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -588,7 +653,7 @@ func (x *SeasonViewRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeasonViewRequest.ProtoReflect.Descriptor instead.
 func (*SeasonViewRequest) Descriptor() ([]byte, []int) {
-	return file_shoal_v1_season_proto_rawDescGZIP(), []int{9}
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SeasonViewRequest) GetSeason() string {
@@ -624,7 +689,7 @@ type SeasonViewResponse struct {
 
 func (x *SeasonViewResponse) Reset() {
 	*x = SeasonViewResponse{}
-	mi := &file_shoal_v1_season_proto_msgTypes[10]
+	mi := &file_shoal_v1_season_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -636,7 +701,7 @@ func (x *SeasonViewResponse) String() string {
 func (*SeasonViewResponse) ProtoMessage() {}
 
 func (x *SeasonViewResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_shoal_v1_season_proto_msgTypes[10]
+	mi := &file_shoal_v1_season_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -649,7 +714,7 @@ func (x *SeasonViewResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeasonViewResponse.ProtoReflect.Descriptor instead.
 func (*SeasonViewResponse) Descriptor() ([]byte, []int) {
-	return file_shoal_v1_season_proto_rawDescGZIP(), []int{10}
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SeasonViewResponse) GetId() string {
@@ -683,14 +748,16 @@ type SeasonTitle struct {
 	Rank  int64  `protobuf:"varint,3,opt,name=rank,proto3" json:"rank,omitempty"`
 	Score int64  `protobuf:"varint,4,opt,name=score,proto3" json:"score,omitempty"`
 	// Text is how players see it, such as "#3 SEA KING (S2)".
-	Text          string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
+	Text string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
+	// Corrections is how many corrections of the season the rank takes into account.
+	Corrections   int32 `protobuf:"varint,6,opt,name=corrections,proto3" json:"corrections,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SeasonTitle) Reset() {
 	*x = SeasonTitle{}
-	mi := &file_shoal_v1_season_proto_msgTypes[11]
+	mi := &file_shoal_v1_season_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -702,7 +769,7 @@ func (x *SeasonTitle) String() string {
 func (*SeasonTitle) ProtoMessage() {}
 
 func (x *SeasonTitle) ProtoReflect() protoreflect.Message {
-	mi := &file_shoal_v1_season_proto_msgTypes[11]
+	mi := &file_shoal_v1_season_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -715,7 +782,7 @@ func (x *SeasonTitle) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeasonTitle.ProtoReflect.Descriptor instead.
 func (*SeasonTitle) Descriptor() ([]byte, []int) {
-	return file_shoal_v1_season_proto_rawDescGZIP(), []int{11}
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SeasonTitle) GetId() string {
@@ -753,6 +820,13 @@ func (x *SeasonTitle) GetText() string {
 	return ""
 }
 
+func (x *SeasonTitle) GetCorrections() int32 {
+	if x != nil {
+		return x.Corrections
+	}
+	return 0
+}
+
 type SeasonTopRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Season string                 `protobuf:"bytes,1,opt,name=season,proto3" json:"season,omitempty"`
@@ -766,7 +840,7 @@ type SeasonTopRequest struct {
 
 func (x *SeasonTopRequest) Reset() {
 	*x = SeasonTopRequest{}
-	mi := &file_shoal_v1_season_proto_msgTypes[12]
+	mi := &file_shoal_v1_season_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -778,7 +852,7 @@ func (x *SeasonTopRequest) String() string {
 func (*SeasonTopRequest) ProtoMessage() {}
 
 func (x *SeasonTopRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_shoal_v1_season_proto_msgTypes[12]
+	mi := &file_shoal_v1_season_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -791,7 +865,7 @@ func (x *SeasonTopRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeasonTopRequest.ProtoReflect.Descriptor instead.
 func (*SeasonTopRequest) Descriptor() ([]byte, []int) {
-	return file_shoal_v1_season_proto_rawDescGZIP(), []int{12}
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SeasonTopRequest) GetSeason() string {
@@ -828,7 +902,7 @@ type SeasonTopResponse struct {
 
 func (x *SeasonTopResponse) Reset() {
 	*x = SeasonTopResponse{}
-	mi := &file_shoal_v1_season_proto_msgTypes[13]
+	mi := &file_shoal_v1_season_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -840,7 +914,7 @@ func (x *SeasonTopResponse) String() string {
 func (*SeasonTopResponse) ProtoMessage() {}
 
 func (x *SeasonTopResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_shoal_v1_season_proto_msgTypes[13]
+	mi := &file_shoal_v1_season_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -853,7 +927,7 @@ func (x *SeasonTopResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeasonTopResponse.ProtoReflect.Descriptor instead.
 func (*SeasonTopResponse) Descriptor() ([]byte, []int) {
-	return file_shoal_v1_season_proto_rawDescGZIP(), []int{13}
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SeasonTopResponse) GetId() string {
@@ -888,7 +962,7 @@ type SeasonResultsRequest struct {
 
 func (x *SeasonResultsRequest) Reset() {
 	*x = SeasonResultsRequest{}
-	mi := &file_shoal_v1_season_proto_msgTypes[14]
+	mi := &file_shoal_v1_season_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -900,7 +974,7 @@ func (x *SeasonResultsRequest) String() string {
 func (*SeasonResultsRequest) ProtoMessage() {}
 
 func (x *SeasonResultsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_shoal_v1_season_proto_msgTypes[14]
+	mi := &file_shoal_v1_season_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -913,7 +987,7 @@ func (x *SeasonResultsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeasonResultsRequest.ProtoReflect.Descriptor instead.
 func (*SeasonResultsRequest) Descriptor() ([]byte, []int) {
-	return file_shoal_v1_season_proto_rawDescGZIP(), []int{14}
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SeasonResultsRequest) GetSeason() string {
@@ -934,15 +1008,20 @@ type SeasonResultsResponse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Season *Season                `protobuf:"bytes,1,opt,name=season,proto3" json:"season,omitempty"`
 	// Unplayed says that nobody scored in this season: every list is empty.
-	Unplayed      bool                 `protobuf:"varint,2,opt,name=unplayed,proto3" json:"unplayed,omitempty"`
-	Boards        []*SeasonBoardResult `protobuf:"bytes,3,rep,name=boards,proto3" json:"boards,omitempty"`
+	Unplayed bool                 `protobuf:"varint,2,opt,name=unplayed,proto3" json:"unplayed,omitempty"`
+	Boards   []*SeasonBoardResult `protobuf:"bytes,3,rep,name=boards,proto3" json:"boards,omitempty"`
+	// Corrections is how many corrections the lists take into account. They show a new one
+	// within a minute on every daemon.
+	Corrections int32 `protobuf:"varint,4,opt,name=corrections,proto3" json:"corrections,omitempty"`
+	// Closed tells who closed the season, and when. Absent when that was not noted.
+	Closed        *SeasonCloseNote `protobuf:"bytes,5,opt,name=closed,proto3" json:"closed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SeasonResultsResponse) Reset() {
 	*x = SeasonResultsResponse{}
-	mi := &file_shoal_v1_season_proto_msgTypes[15]
+	mi := &file_shoal_v1_season_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -954,7 +1033,7 @@ func (x *SeasonResultsResponse) String() string {
 func (*SeasonResultsResponse) ProtoMessage() {}
 
 func (x *SeasonResultsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_shoal_v1_season_proto_msgTypes[15]
+	mi := &file_shoal_v1_season_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -967,7 +1046,7 @@ func (x *SeasonResultsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeasonResultsResponse.ProtoReflect.Descriptor instead.
 func (*SeasonResultsResponse) Descriptor() ([]byte, []int) {
-	return file_shoal_v1_season_proto_rawDescGZIP(), []int{15}
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SeasonResultsResponse) GetSeason() *Season {
@@ -991,7 +1070,21 @@ func (x *SeasonResultsResponse) GetBoards() []*SeasonBoardResult {
 	return nil
 }
 
-// SeasonBoardResult is the final state of one board of a season. It never changes.
+func (x *SeasonResultsResponse) GetCorrections() int32 {
+	if x != nil {
+		return x.Corrections
+	}
+	return 0
+}
+
+func (x *SeasonResultsResponse) GetClosed() *SeasonCloseNote {
+	if x != nil {
+		return x.Closed
+	}
+	return nil
+}
+
+// SeasonBoardResult is how one board of a closed season stands.
 type SeasonBoardResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Board string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
@@ -999,17 +1092,25 @@ type SeasonBoardResult struct {
 	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
 	// Total counts all entries that the board had.
 	Total int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
-	// Entries are the places that earn a title.
+	// Entries are the places that earn a title. Names are as they were when the season was
+	// closed.
 	Entries []*BoardStanding `protobuf:"bytes,4,rep,name=entries,proto3" json:"entries,omitempty"`
 	// Reserve are the places below, which move up when somebody is disqualified.
-	Reserve       []*BoardStanding `protobuf:"bytes,5,rep,name=reserve,proto3" json:"reserve,omitempty"`
+	Reserve []*BoardStanding `protobuf:"bytes,5,rep,name=reserve,proto3" json:"reserve,omitempty"`
+	// Disqualified are those who were taken out, with the ranks that the result has for them.
+	Disqualified []*BoardStanding `protobuf:"bytes,6,rep,name=disqualified,proto3" json:"disqualified,omitempty"`
+	// Missing says that the season was closed without this board, because it could not be read
+	// any more: every list is empty.
+	Missing bool `protobuf:"varint,7,opt,name=missing,proto3" json:"missing,omitempty"`
+	// Order is "descending" when the largest score is the best, else "ascending".
+	Order         string `protobuf:"bytes,8,opt,name=order,proto3" json:"order,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SeasonBoardResult) Reset() {
 	*x = SeasonBoardResult{}
-	mi := &file_shoal_v1_season_proto_msgTypes[16]
+	mi := &file_shoal_v1_season_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1021,7 +1122,7 @@ func (x *SeasonBoardResult) String() string {
 func (*SeasonBoardResult) ProtoMessage() {}
 
 func (x *SeasonBoardResult) ProtoReflect() protoreflect.Message {
-	mi := &file_shoal_v1_season_proto_msgTypes[16]
+	mi := &file_shoal_v1_season_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1034,7 +1135,7 @@ func (x *SeasonBoardResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeasonBoardResult.ProtoReflect.Descriptor instead.
 func (*SeasonBoardResult) Descriptor() ([]byte, []int) {
-	return file_shoal_v1_season_proto_rawDescGZIP(), []int{16}
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SeasonBoardResult) GetBoard() string {
@@ -1072,6 +1173,1638 @@ func (x *SeasonBoardResult) GetReserve() []*BoardStanding {
 	return nil
 }
 
+func (x *SeasonBoardResult) GetDisqualified() []*BoardStanding {
+	if x != nil {
+		return x.Disqualified
+	}
+	return nil
+}
+
+func (x *SeasonBoardResult) GetMissing() bool {
+	if x != nil {
+		return x.Missing
+	}
+	return false
+}
+
+func (x *SeasonBoardResult) GetOrder() string {
+	if x != nil {
+		return x.Order
+	}
+	return ""
+}
+
+// SeasonCloseNote is who closed a season, and when.
+type SeasonCloseNote struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Node is the id of the node whose result was stored.
+	Node string `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Time is by the fleet's clock.
+	Time *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=time,proto3" json:"time,omitempty"`
+	// Without, actor and note are an operator's word that the season was closed without some
+	// boards; empty in the usual case.
+	Without       []string `protobuf:"bytes,3,rep,name=without,proto3" json:"without,omitempty"`
+	Actor         *string  `protobuf:"bytes,4,opt,name=actor,proto3,oneof" json:"actor,omitempty"`
+	Note          *string  `protobuf:"bytes,5,opt,name=note,proto3,oneof" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonCloseNote) Reset() {
+	*x = SeasonCloseNote{}
+	mi := &file_shoal_v1_season_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonCloseNote) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonCloseNote) ProtoMessage() {}
+
+func (x *SeasonCloseNote) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonCloseNote.ProtoReflect.Descriptor instead.
+func (*SeasonCloseNote) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *SeasonCloseNote) GetNode() string {
+	if x != nil {
+		return x.Node
+	}
+	return ""
+}
+
+func (x *SeasonCloseNote) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *SeasonCloseNote) GetWithout() []string {
+	if x != nil {
+		return x.Without
+	}
+	return nil
+}
+
+func (x *SeasonCloseNote) GetActor() string {
+	if x != nil && x.Actor != nil {
+		return *x.Actor
+	}
+	return ""
+}
+
+func (x *SeasonCloseNote) GetNote() string {
+	if x != nil && x.Note != nil {
+		return *x.Note
+	}
+	return ""
+}
+
+type SeasonCardRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Season        string                 `protobuf:"bytes,1,opt,name=season,proto3" json:"season,omitempty"`
+	Set           string                 `protobuf:"bytes,2,opt,name=set,proto3" json:"set,omitempty"`
+	Key           string                 `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonCardRequest) Reset() {
+	*x = SeasonCardRequest{}
+	mi := &file_shoal_v1_season_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonCardRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonCardRequest) ProtoMessage() {}
+
+func (x *SeasonCardRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonCardRequest.ProtoReflect.Descriptor instead.
+func (*SeasonCardRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *SeasonCardRequest) GetSeason() string {
+	if x != nil {
+		return x.Season
+	}
+	return ""
+}
+
+func (x *SeasonCardRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *SeasonCardRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+type SeasonCardResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Season that the counters belong to.
+	Season *Season `protobuf:"bytes,1,opt,name=season,proto3" json:"season,omitempty"`
+	// Remaining is the time until the season's end.
+	Remaining     *durationpb.Duration `protobuf:"bytes,2,opt,name=remaining,proto3" json:"remaining,omitempty"`
+	Stats         map[string]int64     `protobuf:"bytes,3,rep,name=stats,proto3" json:"stats,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	Boards        []*SeasonCardBoard   `protobuf:"bytes,4,rep,name=boards,proto3" json:"boards,omitempty"`
+	Titles        []*SeasonTitle       `protobuf:"bytes,5,rep,name=titles,proto3" json:"titles,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonCardResponse) Reset() {
+	*x = SeasonCardResponse{}
+	mi := &file_shoal_v1_season_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonCardResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonCardResponse) ProtoMessage() {}
+
+func (x *SeasonCardResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonCardResponse.ProtoReflect.Descriptor instead.
+func (*SeasonCardResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *SeasonCardResponse) GetSeason() *Season {
+	if x != nil {
+		return x.Season
+	}
+	return nil
+}
+
+func (x *SeasonCardResponse) GetRemaining() *durationpb.Duration {
+	if x != nil {
+		return x.Remaining
+	}
+	return nil
+}
+
+func (x *SeasonCardResponse) GetStats() map[string]int64 {
+	if x != nil {
+		return x.Stats
+	}
+	return nil
+}
+
+func (x *SeasonCardResponse) GetBoards() []*SeasonCardBoard {
+	if x != nil {
+		return x.Boards
+	}
+	return nil
+}
+
+func (x *SeasonCardResponse) GetTitles() []*SeasonTitle {
+	if x != nil {
+		return x.Titles
+	}
+	return nil
+}
+
+// SeasonCardBoard is where a player stands on a board of the current season.
+type SeasonCardBoard struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Board string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
+	// Title is what the best of the season will be called, such as "SEA KING".
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// Stat is the counter that the board ranks.
+	Stat string `protobuf:"bytes,3,opt,name=stat,proto3" json:"stat,omitempty"`
+	// Live is the counter as it is now; absent when nothing was counted yet.
+	Live *int64 `protobuf:"varint,4,opt,name=live,proto3,oneof" json:"live,omitempty"`
+	// Standing is what the board shows, up to a minute (flushEvery and cacheFor of the
+	// configuration) behind the counter; absent when the player is not on it yet.
+	Standing *BoardStanding `protobuf:"bytes,5,opt,name=standing,proto3" json:"standing,omitempty"`
+	// Total counts all entries of the board.
+	Total         int64 `protobuf:"varint,6,opt,name=total,proto3" json:"total,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonCardBoard) Reset() {
+	*x = SeasonCardBoard{}
+	mi := &file_shoal_v1_season_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonCardBoard) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonCardBoard) ProtoMessage() {}
+
+func (x *SeasonCardBoard) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonCardBoard.ProtoReflect.Descriptor instead.
+func (*SeasonCardBoard) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *SeasonCardBoard) GetBoard() string {
+	if x != nil {
+		return x.Board
+	}
+	return ""
+}
+
+func (x *SeasonCardBoard) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *SeasonCardBoard) GetStat() string {
+	if x != nil {
+		return x.Stat
+	}
+	return ""
+}
+
+func (x *SeasonCardBoard) GetLive() int64 {
+	if x != nil && x.Live != nil {
+		return *x.Live
+	}
+	return 0
+}
+
+func (x *SeasonCardBoard) GetStanding() *BoardStanding {
+	if x != nil {
+		return x.Standing
+	}
+	return nil
+}
+
+func (x *SeasonCardBoard) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+type SeasonWatchRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Season        string                 `protobuf:"bytes,1,opt,name=season,proto3" json:"season,omitempty"`
+	Set           string                 `protobuf:"bytes,2,opt,name=set,proto3" json:"set,omitempty"`
+	Key           string                 `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonWatchRequest) Reset() {
+	*x = SeasonWatchRequest{}
+	mi := &file_shoal_v1_season_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonWatchRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonWatchRequest) ProtoMessage() {}
+
+func (x *SeasonWatchRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonWatchRequest.ProtoReflect.Descriptor instead.
+func (*SeasonWatchRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *SeasonWatchRequest) GetSeason() string {
+	if x != nil {
+		return x.Season
+	}
+	return ""
+}
+
+func (x *SeasonWatchRequest) GetSet() string {
+	if x != nil {
+		return x.Set
+	}
+	return ""
+}
+
+func (x *SeasonWatchRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+// SeasonWatchResponse is one step of a watch: the state after a change, or the end.
+type SeasonWatchResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the season that the counters belong to.
+	Id     string           `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Stats  map[string]int64 `protobuf:"bytes,2,rep,name=stats,proto3" json:"stats,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	Titles []*SeasonTitle   `protobuf:"bytes,3,rep,name=titles,proto3" json:"titles,omitempty"`
+	// Ended is the last step: why the session has ended, "released", "handed over", "lost" or
+	// "closed". The other fields are empty then.
+	Ended         *string `protobuf:"bytes,4,opt,name=ended,proto3,oneof" json:"ended,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonWatchResponse) Reset() {
+	*x = SeasonWatchResponse{}
+	mi := &file_shoal_v1_season_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonWatchResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonWatchResponse) ProtoMessage() {}
+
+func (x *SeasonWatchResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonWatchResponse.ProtoReflect.Descriptor instead.
+func (*SeasonWatchResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *SeasonWatchResponse) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *SeasonWatchResponse) GetStats() map[string]int64 {
+	if x != nil {
+		return x.Stats
+	}
+	return nil
+}
+
+func (x *SeasonWatchResponse) GetTitles() []*SeasonTitle {
+	if x != nil {
+		return x.Titles
+	}
+	return nil
+}
+
+func (x *SeasonWatchResponse) GetEnded() string {
+	if x != nil && x.Ended != nil {
+		return *x.Ended
+	}
+	return ""
+}
+
+type SeasonClosedRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Season string                 `protobuf:"bytes,1,opt,name=season,proto3" json:"season,omitempty"`
+	// Before is the id of a season: only those before it are listed. Default: all.
+	Before string `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`
+	// Limit is how many are wanted, 1 to 50. Default: 10.
+	Limit         *int32 `protobuf:"varint,3,opt,name=limit,proto3,oneof" json:"limit,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonClosedRequest) Reset() {
+	*x = SeasonClosedRequest{}
+	mi := &file_shoal_v1_season_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonClosedRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonClosedRequest) ProtoMessage() {}
+
+func (x *SeasonClosedRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonClosedRequest.ProtoReflect.Descriptor instead.
+func (*SeasonClosedRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *SeasonClosedRequest) GetSeason() string {
+	if x != nil {
+		return x.Season
+	}
+	return ""
+}
+
+func (x *SeasonClosedRequest) GetBefore() string {
+	if x != nil {
+		return x.Before
+	}
+	return ""
+}
+
+func (x *SeasonClosedRequest) GetLimit() int32 {
+	if x != nil && x.Limit != nil {
+		return *x.Limit
+	}
+	return 0
+}
+
+type SeasonClosedResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Seasons []*SeasonClosing       `protobuf:"bytes,1,rep,name=seasons,proto3" json:"seasons,omitempty"`
+	// Next is the before of the next page; absent when there is none.
+	Next          *string `protobuf:"bytes,2,opt,name=next,proto3,oneof" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonClosedResponse) Reset() {
+	*x = SeasonClosedResponse{}
+	mi := &file_shoal_v1_season_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonClosedResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonClosedResponse) ProtoMessage() {}
+
+func (x *SeasonClosedResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonClosedResponse.ProtoReflect.Descriptor instead.
+func (*SeasonClosedResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *SeasonClosedResponse) GetSeasons() []*SeasonClosing {
+	if x != nil {
+		return x.Seasons
+	}
+	return nil
+}
+
+func (x *SeasonClosedResponse) GetNext() string {
+	if x != nil && x.Next != nil {
+		return *x.Next
+	}
+	return ""
+}
+
+// SeasonClosing is a closed season in short.
+type SeasonClosing struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Season *Season                `protobuf:"bytes,1,opt,name=season,proto3" json:"season,omitempty"`
+	// Unplayed says that nobody scored in this season.
+	Unplayed bool `protobuf:"varint,2,opt,name=unplayed,proto3" json:"unplayed,omitempty"`
+	// Corrections is how many corrections the winners take into account.
+	Corrections   int32           `protobuf:"varint,3,opt,name=corrections,proto3" json:"corrections,omitempty"`
+	Winners       []*SeasonWinner `protobuf:"bytes,4,rep,name=winners,proto3" json:"winners,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonClosing) Reset() {
+	*x = SeasonClosing{}
+	mi := &file_shoal_v1_season_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonClosing) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonClosing) ProtoMessage() {}
+
+func (x *SeasonClosing) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonClosing.ProtoReflect.Descriptor instead.
+func (*SeasonClosing) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *SeasonClosing) GetSeason() *Season {
+	if x != nil {
+		return x.Season
+	}
+	return nil
+}
+
+func (x *SeasonClosing) GetUnplayed() bool {
+	if x != nil {
+		return x.Unplayed
+	}
+	return false
+}
+
+func (x *SeasonClosing) GetCorrections() int32 {
+	if x != nil {
+		return x.Corrections
+	}
+	return 0
+}
+
+func (x *SeasonClosing) GetWinners() []*SeasonWinner {
+	if x != nil {
+		return x.Winners
+	}
+	return nil
+}
+
+// SeasonWinner is the best of a board of a closed season.
+type SeasonWinner struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Board string                 `protobuf:"bytes,1,opt,name=board,proto3" json:"board,omitempty"`
+	// Title is what the best are called, such as "SEA KING".
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// Total counts all entries that the board had.
+	Total int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
+	// Winner is the first place; absent when nobody was on the board.
+	Winner *BoardStanding `protobuf:"bytes,4,opt,name=winner,proto3" json:"winner,omitempty"`
+	// Missing says that the season was closed without this board.
+	Missing       bool `protobuf:"varint,5,opt,name=missing,proto3" json:"missing,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonWinner) Reset() {
+	*x = SeasonWinner{}
+	mi := &file_shoal_v1_season_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonWinner) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonWinner) ProtoMessage() {}
+
+func (x *SeasonWinner) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonWinner.ProtoReflect.Descriptor instead.
+func (*SeasonWinner) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *SeasonWinner) GetBoard() string {
+	if x != nil {
+		return x.Board
+	}
+	return ""
+}
+
+func (x *SeasonWinner) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *SeasonWinner) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *SeasonWinner) GetWinner() *BoardStanding {
+	if x != nil {
+		return x.Winner
+	}
+	return nil
+}
+
+func (x *SeasonWinner) GetMissing() bool {
+	if x != nil {
+		return x.Missing
+	}
+	return false
+}
+
+type SeasonStatusRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Season        string                 `protobuf:"bytes,1,opt,name=season,proto3" json:"season,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonStatusRequest) Reset() {
+	*x = SeasonStatusRequest{}
+	mi := &file_shoal_v1_season_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonStatusRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonStatusRequest) ProtoMessage() {}
+
+func (x *SeasonStatusRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonStatusRequest.ProtoReflect.Descriptor instead.
+func (*SeasonStatusRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *SeasonStatusRequest) GetSeason() string {
+	if x != nil {
+		return x.Season
+	}
+	return ""
+}
+
+type SeasonStatusResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Current *Season                `protobuf:"bytes,1,opt,name=current,proto3" json:"current,omitempty"`
+	// Now is the fleet's clock.
+	Now       *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=now,proto3" json:"now,omitempty"`
+	Remaining *durationpb.Duration   `protobuf:"bytes,3,opt,name=remaining,proto3" json:"remaining,omitempty"`
+	// Fresh says that the fleet's clock was read within the last minute. No season is closed
+	// while it was not.
+	Fresh bool `protobuf:"varint,4,opt,name=fresh,proto3" json:"fresh,omitempty"`
+	// ClockDifference is how far this machine's clock is ahead of the fleet's; negative when it
+	// is behind.
+	ClockDifference *durationpb.Duration `protobuf:"bytes,5,opt,name=clock_difference,json=clockDifference,proto3" json:"clock_difference,omitempty"`
+	// First is the first season that was played; absent while nobody has.
+	First *Season `protobuf:"bytes,6,opt,name=first,proto3" json:"first,omitempty"`
+	// ClosedThrough is the last season up to which every one has a result, as this daemon last
+	// read it; absent when none has.
+	ClosedThrough *Season `protobuf:"bytes,7,opt,name=closed_through,json=closedThrough,proto3" json:"closed_through,omitempty"`
+	// Waiting are seasons that are due and could not be closed, at most 64.
+	Waiting       []*SeasonWaiting `protobuf:"bytes,8,rep,name=waiting,proto3" json:"waiting,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonStatusResponse) Reset() {
+	*x = SeasonStatusResponse{}
+	mi := &file_shoal_v1_season_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonStatusResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonStatusResponse) ProtoMessage() {}
+
+func (x *SeasonStatusResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonStatusResponse.ProtoReflect.Descriptor instead.
+func (*SeasonStatusResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *SeasonStatusResponse) GetCurrent() *Season {
+	if x != nil {
+		return x.Current
+	}
+	return nil
+}
+
+func (x *SeasonStatusResponse) GetNow() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Now
+	}
+	return nil
+}
+
+func (x *SeasonStatusResponse) GetRemaining() *durationpb.Duration {
+	if x != nil {
+		return x.Remaining
+	}
+	return nil
+}
+
+func (x *SeasonStatusResponse) GetFresh() bool {
+	if x != nil {
+		return x.Fresh
+	}
+	return false
+}
+
+func (x *SeasonStatusResponse) GetClockDifference() *durationpb.Duration {
+	if x != nil {
+		return x.ClockDifference
+	}
+	return nil
+}
+
+func (x *SeasonStatusResponse) GetFirst() *Season {
+	if x != nil {
+		return x.First
+	}
+	return nil
+}
+
+func (x *SeasonStatusResponse) GetClosedThrough() *Season {
+	if x != nil {
+		return x.ClosedThrough
+	}
+	return nil
+}
+
+func (x *SeasonStatusResponse) GetWaiting() []*SeasonWaiting {
+	if x != nil {
+		return x.Waiting
+	}
+	return nil
+}
+
+// SeasonWaiting is a season that is due and could not be closed.
+type SeasonWaiting struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the season.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Why it could not be closed when this daemon last tried.
+	Why string `protobuf:"bytes,2,opt,name=why,proto3" json:"why,omitempty"`
+	// Since is when it could not be closed for the first time, by the fleet's clock.
+	Since         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonWaiting) Reset() {
+	*x = SeasonWaiting{}
+	mi := &file_shoal_v1_season_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonWaiting) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonWaiting) ProtoMessage() {}
+
+func (x *SeasonWaiting) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonWaiting.ProtoReflect.Descriptor instead.
+func (*SeasonWaiting) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *SeasonWaiting) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *SeasonWaiting) GetWhy() string {
+	if x != nil {
+		return x.Why
+	}
+	return ""
+}
+
+func (x *SeasonWaiting) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+type SeasonCorrectionsRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Season string                 `protobuf:"bytes,1,opt,name=season,proto3" json:"season,omitempty"`
+	// Id of the season, such as "C1S2".
+	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonCorrectionsRequest) Reset() {
+	*x = SeasonCorrectionsRequest{}
+	mi := &file_shoal_v1_season_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonCorrectionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonCorrectionsRequest) ProtoMessage() {}
+
+func (x *SeasonCorrectionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonCorrectionsRequest.ProtoReflect.Descriptor instead.
+func (*SeasonCorrectionsRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *SeasonCorrectionsRequest) GetSeason() string {
+	if x != nil {
+		return x.Season
+	}
+	return ""
+}
+
+func (x *SeasonCorrectionsRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type SeasonCorrectionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Corrections, oldest first; at most 1,000.
+	Corrections   []*SeasonCorrection `protobuf:"bytes,1,rep,name=corrections,proto3" json:"corrections,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonCorrectionsResponse) Reset() {
+	*x = SeasonCorrectionsResponse{}
+	mi := &file_shoal_v1_season_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonCorrectionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonCorrectionsResponse) ProtoMessage() {}
+
+func (x *SeasonCorrectionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonCorrectionsResponse.ProtoReflect.Descriptor instead.
+func (*SeasonCorrectionsResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *SeasonCorrectionsResponse) GetCorrections() []*SeasonCorrection {
+	if x != nil {
+		return x.Corrections
+	}
+	return nil
+}
+
+// SeasonCorrection is a decision about a player of a closed season.
+type SeasonCorrection struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Time is by the fleet's clock.
+	Time *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
+	// Action is "disqualify" or "reinstate".
+	Action string `protobuf:"bytes,2,opt,name=action,proto3" json:"action,omitempty"`
+	Key    string `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
+	// Boards that it is about.
+	Boards        []string `protobuf:"bytes,4,rep,name=boards,proto3" json:"boards,omitempty"`
+	Actor         string   `protobuf:"bytes,5,opt,name=actor,proto3" json:"actor,omitempty"`
+	Note          string   `protobuf:"bytes,6,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonCorrection) Reset() {
+	*x = SeasonCorrection{}
+	mi := &file_shoal_v1_season_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonCorrection) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonCorrection) ProtoMessage() {}
+
+func (x *SeasonCorrection) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonCorrection.ProtoReflect.Descriptor instead.
+func (*SeasonCorrection) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *SeasonCorrection) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+func (x *SeasonCorrection) GetAction() string {
+	if x != nil {
+		return x.Action
+	}
+	return ""
+}
+
+func (x *SeasonCorrection) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *SeasonCorrection) GetBoards() []string {
+	if x != nil {
+		return x.Boards
+	}
+	return nil
+}
+
+func (x *SeasonCorrection) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *SeasonCorrection) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+type SeasonDisqualifyRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Season string                 `protobuf:"bytes,1,opt,name=season,proto3" json:"season,omitempty"`
+	// Id of the season, such as "C1S2".
+	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// Key of the player.
+	Key string `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
+	// Boards that it is about, such as "Fish", at most 32. Default: all of the season.
+	Boards []string `protobuf:"bytes,4,rep,name=boards,proto3" json:"boards,omitempty"`
+	// Confirm repeats the key. Needed: others rise into the player's titles.
+	Confirm string `protobuf:"bytes,5,opt,name=confirm,proto3" json:"confirm,omitempty"`
+	// Actor and note are who decides, at most 128 bytes, and why, at most 1024 bytes. Needed:
+	// both are kept beside the result.
+	Actor         string `protobuf:"bytes,6,opt,name=actor,proto3" json:"actor,omitempty"`
+	Note          string `protobuf:"bytes,7,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonDisqualifyRequest) Reset() {
+	*x = SeasonDisqualifyRequest{}
+	mi := &file_shoal_v1_season_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonDisqualifyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonDisqualifyRequest) ProtoMessage() {}
+
+func (x *SeasonDisqualifyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonDisqualifyRequest.ProtoReflect.Descriptor instead.
+func (*SeasonDisqualifyRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *SeasonDisqualifyRequest) GetSeason() string {
+	if x != nil {
+		return x.Season
+	}
+	return ""
+}
+
+func (x *SeasonDisqualifyRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *SeasonDisqualifyRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *SeasonDisqualifyRequest) GetBoards() []string {
+	if x != nil {
+		return x.Boards
+	}
+	return nil
+}
+
+func (x *SeasonDisqualifyRequest) GetConfirm() string {
+	if x != nil {
+		return x.Confirm
+	}
+	return ""
+}
+
+func (x *SeasonDisqualifyRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *SeasonDisqualifyRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+type SeasonDisqualifyResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Corrections is how many corrections the season has now.
+	Corrections int32 `protobuf:"varint,1,opt,name=corrections,proto3" json:"corrections,omitempty"`
+	// Boards as they stand now.
+	Boards        []*SeasonBoardResult `protobuf:"bytes,2,rep,name=boards,proto3" json:"boards,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonDisqualifyResponse) Reset() {
+	*x = SeasonDisqualifyResponse{}
+	mi := &file_shoal_v1_season_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonDisqualifyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonDisqualifyResponse) ProtoMessage() {}
+
+func (x *SeasonDisqualifyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonDisqualifyResponse.ProtoReflect.Descriptor instead.
+func (*SeasonDisqualifyResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *SeasonDisqualifyResponse) GetCorrections() int32 {
+	if x != nil {
+		return x.Corrections
+	}
+	return 0
+}
+
+func (x *SeasonDisqualifyResponse) GetBoards() []*SeasonBoardResult {
+	if x != nil {
+		return x.Boards
+	}
+	return nil
+}
+
+// SeasonReinstateRequest has the fields of SeasonDisqualifyRequest.
+type SeasonReinstateRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Season string                 `protobuf:"bytes,1,opt,name=season,proto3" json:"season,omitempty"`
+	Id     string                 `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	Key    string                 `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
+	Boards []string               `protobuf:"bytes,4,rep,name=boards,proto3" json:"boards,omitempty"`
+	// Confirm repeats the key. Needed: others sink, and may lose a title.
+	Confirm       string `protobuf:"bytes,5,opt,name=confirm,proto3" json:"confirm,omitempty"`
+	Actor         string `protobuf:"bytes,6,opt,name=actor,proto3" json:"actor,omitempty"`
+	Note          string `protobuf:"bytes,7,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonReinstateRequest) Reset() {
+	*x = SeasonReinstateRequest{}
+	mi := &file_shoal_v1_season_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonReinstateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonReinstateRequest) ProtoMessage() {}
+
+func (x *SeasonReinstateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonReinstateRequest.ProtoReflect.Descriptor instead.
+func (*SeasonReinstateRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *SeasonReinstateRequest) GetSeason() string {
+	if x != nil {
+		return x.Season
+	}
+	return ""
+}
+
+func (x *SeasonReinstateRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *SeasonReinstateRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *SeasonReinstateRequest) GetBoards() []string {
+	if x != nil {
+		return x.Boards
+	}
+	return nil
+}
+
+func (x *SeasonReinstateRequest) GetConfirm() string {
+	if x != nil {
+		return x.Confirm
+	}
+	return ""
+}
+
+func (x *SeasonReinstateRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *SeasonReinstateRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+type SeasonReinstateResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Corrections is how many corrections the season has now.
+	Corrections int32 `protobuf:"varint,1,opt,name=corrections,proto3" json:"corrections,omitempty"`
+	// Boards as they stand now.
+	Boards        []*SeasonBoardResult `protobuf:"bytes,2,rep,name=boards,proto3" json:"boards,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonReinstateResponse) Reset() {
+	*x = SeasonReinstateResponse{}
+	mi := &file_shoal_v1_season_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonReinstateResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonReinstateResponse) ProtoMessage() {}
+
+func (x *SeasonReinstateResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonReinstateResponse.ProtoReflect.Descriptor instead.
+func (*SeasonReinstateResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *SeasonReinstateResponse) GetCorrections() int32 {
+	if x != nil {
+		return x.Corrections
+	}
+	return 0
+}
+
+func (x *SeasonReinstateResponse) GetBoards() []*SeasonBoardResult {
+	if x != nil {
+		return x.Boards
+	}
+	return nil
+}
+
+type SeasonCloseRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Season string                 `protobuf:"bytes,1,opt,name=season,proto3" json:"season,omitempty"`
+	// Id of a season that is due and waits for the boards in without. It is for those only.
+	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// Without are boards that cannot be read any more, such as "Fish": the season is closed
+	// without them, for good. A board that can be read is refused ("refused_operation").
+	Without []string `protobuf:"bytes,3,rep,name=without,proto3" json:"without,omitempty"`
+	// Confirm repeats the id. Needed with without: a result never changes.
+	Confirm string `protobuf:"bytes,4,opt,name=confirm,proto3" json:"confirm,omitempty"`
+	// Actor and note are who decides, at most 128 bytes, and why, at most 1024 bytes. Needed
+	// with without: both are kept beside the result.
+	Actor         string `protobuf:"bytes,5,opt,name=actor,proto3" json:"actor,omitempty"`
+	Note          string `protobuf:"bytes,6,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonCloseRequest) Reset() {
+	*x = SeasonCloseRequest{}
+	mi := &file_shoal_v1_season_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonCloseRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonCloseRequest) ProtoMessage() {}
+
+func (x *SeasonCloseRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonCloseRequest.ProtoReflect.Descriptor instead.
+func (*SeasonCloseRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *SeasonCloseRequest) GetSeason() string {
+	if x != nil {
+		return x.Season
+	}
+	return ""
+}
+
+func (x *SeasonCloseRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *SeasonCloseRequest) GetWithout() []string {
+	if x != nil {
+		return x.Without
+	}
+	return nil
+}
+
+func (x *SeasonCloseRequest) GetConfirm() string {
+	if x != nil {
+		return x.Confirm
+	}
+	return ""
+}
+
+func (x *SeasonCloseRequest) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *SeasonCloseRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+type SeasonCloseResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Closed are the seasons that this daemon found closed for the first time.
+	Closed []*SeasonCloseOutcome `protobuf:"bytes,1,rep,name=closed,proto3" json:"closed,omitempty"`
+	// Waiting are those that are due and could not be closed.
+	Waiting       []*SeasonWaiting `protobuf:"bytes,2,rep,name=waiting,proto3" json:"waiting,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonCloseResponse) Reset() {
+	*x = SeasonCloseResponse{}
+	mi := &file_shoal_v1_season_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonCloseResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonCloseResponse) ProtoMessage() {}
+
+func (x *SeasonCloseResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonCloseResponse.ProtoReflect.Descriptor instead.
+func (*SeasonCloseResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *SeasonCloseResponse) GetClosed() []*SeasonCloseOutcome {
+	if x != nil {
+		return x.Closed
+	}
+	return nil
+}
+
+func (x *SeasonCloseResponse) GetWaiting() []*SeasonWaiting {
+	if x != nil {
+		return x.Waiting
+	}
+	return nil
+}
+
+// SeasonCloseOutcome is a season that has its result.
+type SeasonCloseOutcome struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the season.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Here says that the result is the one that this daemon made.
+	Here          bool `protobuf:"varint,2,opt,name=here,proto3" json:"here,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeasonCloseOutcome) Reset() {
+	*x = SeasonCloseOutcome{}
+	mi := &file_shoal_v1_season_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeasonCloseOutcome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeasonCloseOutcome) ProtoMessage() {}
+
+func (x *SeasonCloseOutcome) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_season_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeasonCloseOutcome.ProtoReflect.Descriptor instead.
+func (*SeasonCloseOutcome) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_season_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *SeasonCloseOutcome) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *SeasonCloseOutcome) GetHere() bool {
+	if x != nil {
+		return x.Here
+	}
+	return false
+}
+
 var File_shoal_v1_season_proto protoreflect.FileDescriptor
 
 const file_shoal_v1_season_proto_rawDesc = "" +
@@ -1101,13 +2834,18 @@ const file_shoal_v1_season_proto_rawDesc = "" +
 	"\x05count\x18\x03 \x01(\x05H\x00R\x05count\x88\x01\x01B\b\n" +
 	"\x06_count\"D\n" +
 	"\x16SeasonCalendarResponse\x12*\n" +
-	"\aseasons\x18\x01 \x03(\v2\x10.shoal.v1.SeasonR\aseasons\"\x8f\x01\n" +
+	"\aseasons\x18\x01 \x03(\v2\x10.shoal.v1.SeasonR\aseasons\"\xbe\x01\n" +
 	"\x13SeasonRecordRequest\x12\x16\n" +
 	"\x06season\x18\x01 \x01(\tR\x06season\x12\x10\n" +
 	"\x03set\x18\x02 \x01(\tR\x03set\x12\x10\n" +
 	"\x03key\x18\x03 \x01(\tR\x03key\x12\x14\n" +
 	"\x05event\x18\x04 \x01(\tR\x05event\x12\x1b\n" +
-	"\x06amount\x18\x05 \x01(\x03H\x00R\x06amount\x88\x01\x01B\t\n" +
+	"\x06amount\x18\x05 \x01(\x03H\x00R\x06amount\x88\x01\x01\x12-\n" +
+	"\x06events\x18\x06 \x03(\v2\x15.shoal.v1.SeasonEventR\x06eventsB\t\n" +
+	"\a_amount\"K\n" +
+	"\vSeasonEvent\x12\x14\n" +
+	"\x05event\x18\x01 \x01(\tR\x05event\x12\x1b\n" +
+	"\x06amount\x18\x02 \x01(\x03H\x00R\x06amount\x88\x01\x01B\t\n" +
 	"\a_amount\"\xa1\x01\n" +
 	"\x14SeasonRecordResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12?\n" +
@@ -1127,13 +2865,14 @@ const file_shoal_v1_season_proto_rawDesc = "" +
 	"\n" +
 	"StatsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"q\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x93\x01\n" +
 	"\vSeasonTitle\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05board\x18\x02 \x01(\tR\x05board\x12\x12\n" +
 	"\x04rank\x18\x03 \x01(\x03R\x04rank\x12\x14\n" +
 	"\x05score\x18\x04 \x01(\x03R\x05score\x12\x12\n" +
-	"\x04text\x18\x05 \x01(\tR\x04text\"e\n" +
+	"\x04text\x18\x05 \x01(\tR\x04text\x12 \n" +
+	"\vcorrections\x18\x06 \x01(\x05R\vcorrections\"e\n" +
 	"\x10SeasonTopRequest\x12\x16\n" +
 	"\x06season\x18\x01 \x01(\tR\x06season\x12\x14\n" +
 	"\x05board\x18\x02 \x01(\tR\x05board\x12\x19\n" +
@@ -1145,25 +2884,165 @@ const file_shoal_v1_season_proto_rawDesc = "" +
 	"\x05total\x18\x03 \x01(\x03R\x05total\">\n" +
 	"\x14SeasonResultsRequest\x12\x16\n" +
 	"\x06season\x18\x01 \x01(\tR\x06season\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\tR\x02id\"\x92\x01\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\"\xe7\x01\n" +
 	"\x15SeasonResultsResponse\x12(\n" +
 	"\x06season\x18\x01 \x01(\v2\x10.shoal.v1.SeasonR\x06season\x12\x1a\n" +
 	"\bunplayed\x18\x02 \x01(\bR\bunplayed\x123\n" +
-	"\x06boards\x18\x03 \x03(\v2\x1b.shoal.v1.SeasonBoardResultR\x06boards\"\xbb\x01\n" +
+	"\x06boards\x18\x03 \x03(\v2\x1b.shoal.v1.SeasonBoardResultR\x06boards\x12 \n" +
+	"\vcorrections\x18\x04 \x01(\x05R\vcorrections\x121\n" +
+	"\x06closed\x18\x05 \x01(\v2\x19.shoal.v1.SeasonCloseNoteR\x06closed\"\xa8\x02\n" +
 	"\x11SeasonBoardResult\x12\x14\n" +
 	"\x05board\x18\x01 \x01(\tR\x05board\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x14\n" +
 	"\x05total\x18\x03 \x01(\x03R\x05total\x121\n" +
 	"\aentries\x18\x04 \x03(\v2\x17.shoal.v1.BoardStandingR\aentries\x121\n" +
-	"\areserve\x18\x05 \x03(\v2\x17.shoal.v1.BoardStandingR\areserve2\xac\x04\n" +
+	"\areserve\x18\x05 \x03(\v2\x17.shoal.v1.BoardStandingR\areserve\x12;\n" +
+	"\fdisqualified\x18\x06 \x03(\v2\x17.shoal.v1.BoardStandingR\fdisqualified\x12\x18\n" +
+	"\amissing\x18\a \x01(\bR\amissing\x12\x14\n" +
+	"\x05order\x18\b \x01(\tR\x05order\"\xb6\x01\n" +
+	"\x0fSeasonCloseNote\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\tR\x04node\x12.\n" +
+	"\x04time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x18\n" +
+	"\awithout\x18\x03 \x03(\tR\awithout\x12\x19\n" +
+	"\x05actor\x18\x04 \x01(\tH\x00R\x05actor\x88\x01\x01\x12\x17\n" +
+	"\x04note\x18\x05 \x01(\tH\x01R\x04note\x88\x01\x01B\b\n" +
+	"\x06_actorB\a\n" +
+	"\x05_note\"O\n" +
+	"\x11SeasonCardRequest\x12\x16\n" +
+	"\x06season\x18\x01 \x01(\tR\x06season\x12\x10\n" +
+	"\x03set\x18\x02 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x03 \x01(\tR\x03key\"\xd2\x02\n" +
+	"\x12SeasonCardResponse\x12(\n" +
+	"\x06season\x18\x01 \x01(\v2\x10.shoal.v1.SeasonR\x06season\x127\n" +
+	"\tremaining\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\tremaining\x12=\n" +
+	"\x05stats\x18\x03 \x03(\v2'.shoal.v1.SeasonCardResponse.StatsEntryR\x05stats\x121\n" +
+	"\x06boards\x18\x04 \x03(\v2\x19.shoal.v1.SeasonCardBoardR\x06boards\x12-\n" +
+	"\x06titles\x18\x05 \x03(\v2\x15.shoal.v1.SeasonTitleR\x06titles\x1a8\n" +
+	"\n" +
+	"StatsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xbe\x01\n" +
+	"\x0fSeasonCardBoard\x12\x14\n" +
+	"\x05board\x18\x01 \x01(\tR\x05board\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x12\n" +
+	"\x04stat\x18\x03 \x01(\tR\x04stat\x12\x17\n" +
+	"\x04live\x18\x04 \x01(\x03H\x00R\x04live\x88\x01\x01\x123\n" +
+	"\bstanding\x18\x05 \x01(\v2\x17.shoal.v1.BoardStandingR\bstanding\x12\x14\n" +
+	"\x05total\x18\x06 \x01(\x03R\x05totalB\a\n" +
+	"\x05_live\"P\n" +
+	"\x12SeasonWatchRequest\x12\x16\n" +
+	"\x06season\x18\x01 \x01(\tR\x06season\x12\x10\n" +
+	"\x03set\x18\x02 \x01(\tR\x03set\x12\x10\n" +
+	"\x03key\x18\x03 \x01(\tR\x03key\"\xf3\x01\n" +
+	"\x13SeasonWatchResponse\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12>\n" +
+	"\x05stats\x18\x02 \x03(\v2(.shoal.v1.SeasonWatchResponse.StatsEntryR\x05stats\x12-\n" +
+	"\x06titles\x18\x03 \x03(\v2\x15.shoal.v1.SeasonTitleR\x06titles\x12\x19\n" +
+	"\x05ended\x18\x04 \x01(\tH\x00R\x05ended\x88\x01\x01\x1a8\n" +
+	"\n" +
+	"StatsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01B\b\n" +
+	"\x06_ended\"j\n" +
+	"\x13SeasonClosedRequest\x12\x16\n" +
+	"\x06season\x18\x01 \x01(\tR\x06season\x12\x16\n" +
+	"\x06before\x18\x02 \x01(\tR\x06before\x12\x19\n" +
+	"\x05limit\x18\x03 \x01(\x05H\x00R\x05limit\x88\x01\x01B\b\n" +
+	"\x06_limit\"k\n" +
+	"\x14SeasonClosedResponse\x121\n" +
+	"\aseasons\x18\x01 \x03(\v2\x17.shoal.v1.SeasonClosingR\aseasons\x12\x17\n" +
+	"\x04next\x18\x02 \x01(\tH\x00R\x04next\x88\x01\x01B\a\n" +
+	"\x05_next\"\xa9\x01\n" +
+	"\rSeasonClosing\x12(\n" +
+	"\x06season\x18\x01 \x01(\v2\x10.shoal.v1.SeasonR\x06season\x12\x1a\n" +
+	"\bunplayed\x18\x02 \x01(\bR\bunplayed\x12 \n" +
+	"\vcorrections\x18\x03 \x01(\x05R\vcorrections\x120\n" +
+	"\awinners\x18\x04 \x03(\v2\x16.shoal.v1.SeasonWinnerR\awinners\"\x9b\x01\n" +
+	"\fSeasonWinner\x12\x14\n" +
+	"\x05board\x18\x01 \x01(\tR\x05board\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x14\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\x12/\n" +
+	"\x06winner\x18\x04 \x01(\v2\x17.shoal.v1.BoardStandingR\x06winner\x12\x18\n" +
+	"\amissing\x18\x05 \x01(\bR\amissing\"-\n" +
+	"\x13SeasonStatusRequest\x12\x16\n" +
+	"\x06season\x18\x01 \x01(\tR\x06season\"\x99\x03\n" +
+	"\x14SeasonStatusResponse\x12*\n" +
+	"\acurrent\x18\x01 \x01(\v2\x10.shoal.v1.SeasonR\acurrent\x12,\n" +
+	"\x03now\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x127\n" +
+	"\tremaining\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\tremaining\x12\x14\n" +
+	"\x05fresh\x18\x04 \x01(\bR\x05fresh\x12D\n" +
+	"\x10clock_difference\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x0fclockDifference\x12&\n" +
+	"\x05first\x18\x06 \x01(\v2\x10.shoal.v1.SeasonR\x05first\x127\n" +
+	"\x0eclosed_through\x18\a \x01(\v2\x10.shoal.v1.SeasonR\rclosedThrough\x121\n" +
+	"\awaiting\x18\b \x03(\v2\x17.shoal.v1.SeasonWaitingR\awaiting\"c\n" +
+	"\rSeasonWaiting\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
+	"\x03why\x18\x02 \x01(\tR\x03why\x120\n" +
+	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"B\n" +
+	"\x18SeasonCorrectionsRequest\x12\x16\n" +
+	"\x06season\x18\x01 \x01(\tR\x06season\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\"Y\n" +
+	"\x19SeasonCorrectionsResponse\x12<\n" +
+	"\vcorrections\x18\x01 \x03(\v2\x1a.shoal.v1.SeasonCorrectionR\vcorrections\"\xae\x01\n" +
+	"\x10SeasonCorrection\x12.\n" +
+	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
+	"\x06action\x18\x02 \x01(\tR\x06action\x12\x10\n" +
+	"\x03key\x18\x03 \x01(\tR\x03key\x12\x16\n" +
+	"\x06boards\x18\x04 \x03(\tR\x06boards\x12\x14\n" +
+	"\x05actor\x18\x05 \x01(\tR\x05actor\x12\x12\n" +
+	"\x04note\x18\x06 \x01(\tR\x04note\"\xaf\x01\n" +
+	"\x17SeasonDisqualifyRequest\x12\x16\n" +
+	"\x06season\x18\x01 \x01(\tR\x06season\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x10\n" +
+	"\x03key\x18\x03 \x01(\tR\x03key\x12\x16\n" +
+	"\x06boards\x18\x04 \x03(\tR\x06boards\x12\x18\n" +
+	"\aconfirm\x18\x05 \x01(\tR\aconfirm\x12\x14\n" +
+	"\x05actor\x18\x06 \x01(\tR\x05actor\x12\x12\n" +
+	"\x04note\x18\a \x01(\tR\x04note\"q\n" +
+	"\x18SeasonDisqualifyResponse\x12 \n" +
+	"\vcorrections\x18\x01 \x01(\x05R\vcorrections\x123\n" +
+	"\x06boards\x18\x02 \x03(\v2\x1b.shoal.v1.SeasonBoardResultR\x06boards\"\xae\x01\n" +
+	"\x16SeasonReinstateRequest\x12\x16\n" +
+	"\x06season\x18\x01 \x01(\tR\x06season\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x10\n" +
+	"\x03key\x18\x03 \x01(\tR\x03key\x12\x16\n" +
+	"\x06boards\x18\x04 \x03(\tR\x06boards\x12\x18\n" +
+	"\aconfirm\x18\x05 \x01(\tR\aconfirm\x12\x14\n" +
+	"\x05actor\x18\x06 \x01(\tR\x05actor\x12\x12\n" +
+	"\x04note\x18\a \x01(\tR\x04note\"p\n" +
+	"\x17SeasonReinstateResponse\x12 \n" +
+	"\vcorrections\x18\x01 \x01(\x05R\vcorrections\x123\n" +
+	"\x06boards\x18\x02 \x03(\v2\x1b.shoal.v1.SeasonBoardResultR\x06boards\"\x9a\x01\n" +
+	"\x12SeasonCloseRequest\x12\x16\n" +
+	"\x06season\x18\x01 \x01(\tR\x06season\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\tR\x02id\x12\x18\n" +
+	"\awithout\x18\x03 \x03(\tR\awithout\x12\x18\n" +
+	"\aconfirm\x18\x04 \x01(\tR\aconfirm\x12\x14\n" +
+	"\x05actor\x18\x05 \x01(\tR\x05actor\x12\x12\n" +
+	"\x04note\x18\x06 \x01(\tR\x04note\"~\n" +
+	"\x13SeasonCloseResponse\x124\n" +
+	"\x06closed\x18\x01 \x03(\v2\x1c.shoal.v1.SeasonCloseOutcomeR\x06closed\x121\n" +
+	"\awaiting\x18\x02 \x03(\v2\x17.shoal.v1.SeasonWaitingR\awaiting\"8\n" +
+	"\x12SeasonCloseOutcome\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04here\x18\x02 \x01(\bR\x04here2\xb1\t\n" +
 	"\rSeasonService\x12O\n" +
 	"\aCurrent\x12\x1e.shoal.v1.SeasonCurrentRequest\x1a\x1f.shoal.v1.SeasonCurrentResponse\"\x03\x90\x02\x01\x12O\n" +
 	"\aPreview\x12\x1e.shoal.v1.SeasonPreviewRequest\x1a\x1f.shoal.v1.SeasonPreviewResponse\"\x03\x90\x02\x01\x12R\n" +
 	"\bCalendar\x12\x1f.shoal.v1.SeasonCalendarRequest\x1a .shoal.v1.SeasonCalendarResponse\"\x03\x90\x02\x01\x12G\n" +
 	"\x06Record\x12\x1d.shoal.v1.SeasonRecordRequest\x1a\x1e.shoal.v1.SeasonRecordResponse\x12F\n" +
 	"\x04View\x12\x1b.shoal.v1.SeasonViewRequest\x1a\x1c.shoal.v1.SeasonViewResponse\"\x03\x90\x02\x01\x12C\n" +
-	"\x03Top\x12\x1a.shoal.v1.SeasonTopRequest\x1a\x1b.shoal.v1.SeasonTopResponse\"\x03\x90\x02\x01\x12O\n" +
-	"\aResults\x12\x1e.shoal.v1.SeasonResultsRequest\x1a\x1f.shoal.v1.SeasonResultsResponse\"\x03\x90\x02\x01B4Z2github.com/shoalworks/shoal/proto/shoal/v1;shoalv1b\x06proto3"
+	"\x03Top\x12\x1a.shoal.v1.SeasonTopRequest\x1a\x1b.shoal.v1.SeasonTopResponse\"\x03\x90\x02\x01\x12F\n" +
+	"\x04Card\x12\x1b.shoal.v1.SeasonCardRequest\x1a\x1c.shoal.v1.SeasonCardResponse\"\x03\x90\x02\x01\x12F\n" +
+	"\x05Watch\x12\x1c.shoal.v1.SeasonWatchRequest\x1a\x1d.shoal.v1.SeasonWatchResponse0\x01\x12O\n" +
+	"\aResults\x12\x1e.shoal.v1.SeasonResultsRequest\x1a\x1f.shoal.v1.SeasonResultsResponse\"\x03\x90\x02\x01\x12L\n" +
+	"\x06Closed\x12\x1d.shoal.v1.SeasonClosedRequest\x1a\x1e.shoal.v1.SeasonClosedResponse\"\x03\x90\x02\x01\x12L\n" +
+	"\x06Status\x12\x1d.shoal.v1.SeasonStatusRequest\x1a\x1e.shoal.v1.SeasonStatusResponse\"\x03\x90\x02\x01\x12[\n" +
+	"\vCorrections\x12\".shoal.v1.SeasonCorrectionsRequest\x1a#.shoal.v1.SeasonCorrectionsResponse\"\x03\x90\x02\x01\x12X\n" +
+	"\n" +
+	"Disqualify\x12!.shoal.v1.SeasonDisqualifyRequest\x1a\".shoal.v1.SeasonDisqualifyResponse\"\x03\x90\x02\x02\x12U\n" +
+	"\tReinstate\x12 .shoal.v1.SeasonReinstateRequest\x1a!.shoal.v1.SeasonReinstateResponse\"\x03\x90\x02\x02\x12I\n" +
+	"\x05Close\x12\x1c.shoal.v1.SeasonCloseRequest\x1a\x1d.shoal.v1.SeasonCloseResponse\"\x03\x90\x02\x02B4Z2github.com/shoalworks/shoal/proto/shoal/v1;shoalv1b\x06proto3"
 
 var (
 	file_shoal_v1_season_proto_rawDescOnce sync.Once
@@ -1177,69 +3056,141 @@ func file_shoal_v1_season_proto_rawDescGZIP() []byte {
 	return file_shoal_v1_season_proto_rawDescData
 }
 
-var file_shoal_v1_season_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_shoal_v1_season_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_shoal_v1_season_proto_goTypes = []any{
-	(*Season)(nil),                 // 0: shoal.v1.Season
-	(*SeasonCurrentRequest)(nil),   // 1: shoal.v1.SeasonCurrentRequest
-	(*SeasonCurrentResponse)(nil),  // 2: shoal.v1.SeasonCurrentResponse
-	(*SeasonPreviewRequest)(nil),   // 3: shoal.v1.SeasonPreviewRequest
-	(*SeasonPreviewResponse)(nil),  // 4: shoal.v1.SeasonPreviewResponse
-	(*SeasonCalendarRequest)(nil),  // 5: shoal.v1.SeasonCalendarRequest
-	(*SeasonCalendarResponse)(nil), // 6: shoal.v1.SeasonCalendarResponse
-	(*SeasonRecordRequest)(nil),    // 7: shoal.v1.SeasonRecordRequest
-	(*SeasonRecordResponse)(nil),   // 8: shoal.v1.SeasonRecordResponse
-	(*SeasonViewRequest)(nil),      // 9: shoal.v1.SeasonViewRequest
-	(*SeasonViewResponse)(nil),     // 10: shoal.v1.SeasonViewResponse
-	(*SeasonTitle)(nil),            // 11: shoal.v1.SeasonTitle
-	(*SeasonTopRequest)(nil),       // 12: shoal.v1.SeasonTopRequest
-	(*SeasonTopResponse)(nil),      // 13: shoal.v1.SeasonTopResponse
-	(*SeasonResultsRequest)(nil),   // 14: shoal.v1.SeasonResultsRequest
-	(*SeasonResultsResponse)(nil),  // 15: shoal.v1.SeasonResultsResponse
-	(*SeasonBoardResult)(nil),      // 16: shoal.v1.SeasonBoardResult
-	nil,                            // 17: shoal.v1.SeasonRecordResponse.StatsEntry
-	nil,                            // 18: shoal.v1.SeasonViewResponse.StatsEntry
-	(*timestamppb.Timestamp)(nil),  // 19: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 20: google.protobuf.Duration
-	(*BoardStanding)(nil),          // 21: shoal.v1.BoardStanding
+	(*Season)(nil),                    // 0: shoal.v1.Season
+	(*SeasonCurrentRequest)(nil),      // 1: shoal.v1.SeasonCurrentRequest
+	(*SeasonCurrentResponse)(nil),     // 2: shoal.v1.SeasonCurrentResponse
+	(*SeasonPreviewRequest)(nil),      // 3: shoal.v1.SeasonPreviewRequest
+	(*SeasonPreviewResponse)(nil),     // 4: shoal.v1.SeasonPreviewResponse
+	(*SeasonCalendarRequest)(nil),     // 5: shoal.v1.SeasonCalendarRequest
+	(*SeasonCalendarResponse)(nil),    // 6: shoal.v1.SeasonCalendarResponse
+	(*SeasonRecordRequest)(nil),       // 7: shoal.v1.SeasonRecordRequest
+	(*SeasonEvent)(nil),               // 8: shoal.v1.SeasonEvent
+	(*SeasonRecordResponse)(nil),      // 9: shoal.v1.SeasonRecordResponse
+	(*SeasonViewRequest)(nil),         // 10: shoal.v1.SeasonViewRequest
+	(*SeasonViewResponse)(nil),        // 11: shoal.v1.SeasonViewResponse
+	(*SeasonTitle)(nil),               // 12: shoal.v1.SeasonTitle
+	(*SeasonTopRequest)(nil),          // 13: shoal.v1.SeasonTopRequest
+	(*SeasonTopResponse)(nil),         // 14: shoal.v1.SeasonTopResponse
+	(*SeasonResultsRequest)(nil),      // 15: shoal.v1.SeasonResultsRequest
+	(*SeasonResultsResponse)(nil),     // 16: shoal.v1.SeasonResultsResponse
+	(*SeasonBoardResult)(nil),         // 17: shoal.v1.SeasonBoardResult
+	(*SeasonCloseNote)(nil),           // 18: shoal.v1.SeasonCloseNote
+	(*SeasonCardRequest)(nil),         // 19: shoal.v1.SeasonCardRequest
+	(*SeasonCardResponse)(nil),        // 20: shoal.v1.SeasonCardResponse
+	(*SeasonCardBoard)(nil),           // 21: shoal.v1.SeasonCardBoard
+	(*SeasonWatchRequest)(nil),        // 22: shoal.v1.SeasonWatchRequest
+	(*SeasonWatchResponse)(nil),       // 23: shoal.v1.SeasonWatchResponse
+	(*SeasonClosedRequest)(nil),       // 24: shoal.v1.SeasonClosedRequest
+	(*SeasonClosedResponse)(nil),      // 25: shoal.v1.SeasonClosedResponse
+	(*SeasonClosing)(nil),             // 26: shoal.v1.SeasonClosing
+	(*SeasonWinner)(nil),              // 27: shoal.v1.SeasonWinner
+	(*SeasonStatusRequest)(nil),       // 28: shoal.v1.SeasonStatusRequest
+	(*SeasonStatusResponse)(nil),      // 29: shoal.v1.SeasonStatusResponse
+	(*SeasonWaiting)(nil),             // 30: shoal.v1.SeasonWaiting
+	(*SeasonCorrectionsRequest)(nil),  // 31: shoal.v1.SeasonCorrectionsRequest
+	(*SeasonCorrectionsResponse)(nil), // 32: shoal.v1.SeasonCorrectionsResponse
+	(*SeasonCorrection)(nil),          // 33: shoal.v1.SeasonCorrection
+	(*SeasonDisqualifyRequest)(nil),   // 34: shoal.v1.SeasonDisqualifyRequest
+	(*SeasonDisqualifyResponse)(nil),  // 35: shoal.v1.SeasonDisqualifyResponse
+	(*SeasonReinstateRequest)(nil),    // 36: shoal.v1.SeasonReinstateRequest
+	(*SeasonReinstateResponse)(nil),   // 37: shoal.v1.SeasonReinstateResponse
+	(*SeasonCloseRequest)(nil),        // 38: shoal.v1.SeasonCloseRequest
+	(*SeasonCloseResponse)(nil),       // 39: shoal.v1.SeasonCloseResponse
+	(*SeasonCloseOutcome)(nil),        // 40: shoal.v1.SeasonCloseOutcome
+	nil,                               // 41: shoal.v1.SeasonRecordResponse.StatsEntry
+	nil,                               // 42: shoal.v1.SeasonViewResponse.StatsEntry
+	nil,                               // 43: shoal.v1.SeasonCardResponse.StatsEntry
+	nil,                               // 44: shoal.v1.SeasonWatchResponse.StatsEntry
+	(*timestamppb.Timestamp)(nil),     // 45: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),       // 46: google.protobuf.Duration
+	(*BoardStanding)(nil),             // 47: shoal.v1.BoardStanding
 }
 var file_shoal_v1_season_proto_depIdxs = []int32{
-	19, // 0: shoal.v1.Season.start:type_name -> google.protobuf.Timestamp
-	19, // 1: shoal.v1.Season.end:type_name -> google.protobuf.Timestamp
+	45, // 0: shoal.v1.Season.start:type_name -> google.protobuf.Timestamp
+	45, // 1: shoal.v1.Season.end:type_name -> google.protobuf.Timestamp
 	0,  // 2: shoal.v1.SeasonCurrentResponse.current:type_name -> shoal.v1.Season
-	19, // 3: shoal.v1.SeasonCurrentResponse.now:type_name -> google.protobuf.Timestamp
-	20, // 4: shoal.v1.SeasonCurrentResponse.remaining:type_name -> google.protobuf.Duration
-	19, // 5: shoal.v1.SeasonPreviewRequest.time:type_name -> google.protobuf.Timestamp
+	45, // 3: shoal.v1.SeasonCurrentResponse.now:type_name -> google.protobuf.Timestamp
+	46, // 4: shoal.v1.SeasonCurrentResponse.remaining:type_name -> google.protobuf.Duration
+	45, // 5: shoal.v1.SeasonPreviewRequest.time:type_name -> google.protobuf.Timestamp
 	0,  // 6: shoal.v1.SeasonPreviewResponse.season:type_name -> shoal.v1.Season
-	20, // 7: shoal.v1.SeasonPreviewResponse.remaining:type_name -> google.protobuf.Duration
-	19, // 8: shoal.v1.SeasonCalendarRequest.from:type_name -> google.protobuf.Timestamp
+	46, // 7: shoal.v1.SeasonPreviewResponse.remaining:type_name -> google.protobuf.Duration
+	45, // 8: shoal.v1.SeasonCalendarRequest.from:type_name -> google.protobuf.Timestamp
 	0,  // 9: shoal.v1.SeasonCalendarResponse.seasons:type_name -> shoal.v1.Season
-	17, // 10: shoal.v1.SeasonRecordResponse.stats:type_name -> shoal.v1.SeasonRecordResponse.StatsEntry
-	18, // 11: shoal.v1.SeasonViewResponse.stats:type_name -> shoal.v1.SeasonViewResponse.StatsEntry
-	11, // 12: shoal.v1.SeasonViewResponse.titles:type_name -> shoal.v1.SeasonTitle
-	21, // 13: shoal.v1.SeasonTopResponse.entries:type_name -> shoal.v1.BoardStanding
-	0,  // 14: shoal.v1.SeasonResultsResponse.season:type_name -> shoal.v1.Season
-	16, // 15: shoal.v1.SeasonResultsResponse.boards:type_name -> shoal.v1.SeasonBoardResult
-	21, // 16: shoal.v1.SeasonBoardResult.entries:type_name -> shoal.v1.BoardStanding
-	21, // 17: shoal.v1.SeasonBoardResult.reserve:type_name -> shoal.v1.BoardStanding
-	1,  // 18: shoal.v1.SeasonService.Current:input_type -> shoal.v1.SeasonCurrentRequest
-	3,  // 19: shoal.v1.SeasonService.Preview:input_type -> shoal.v1.SeasonPreviewRequest
-	5,  // 20: shoal.v1.SeasonService.Calendar:input_type -> shoal.v1.SeasonCalendarRequest
-	7,  // 21: shoal.v1.SeasonService.Record:input_type -> shoal.v1.SeasonRecordRequest
-	9,  // 22: shoal.v1.SeasonService.View:input_type -> shoal.v1.SeasonViewRequest
-	12, // 23: shoal.v1.SeasonService.Top:input_type -> shoal.v1.SeasonTopRequest
-	14, // 24: shoal.v1.SeasonService.Results:input_type -> shoal.v1.SeasonResultsRequest
-	2,  // 25: shoal.v1.SeasonService.Current:output_type -> shoal.v1.SeasonCurrentResponse
-	4,  // 26: shoal.v1.SeasonService.Preview:output_type -> shoal.v1.SeasonPreviewResponse
-	6,  // 27: shoal.v1.SeasonService.Calendar:output_type -> shoal.v1.SeasonCalendarResponse
-	8,  // 28: shoal.v1.SeasonService.Record:output_type -> shoal.v1.SeasonRecordResponse
-	10, // 29: shoal.v1.SeasonService.View:output_type -> shoal.v1.SeasonViewResponse
-	13, // 30: shoal.v1.SeasonService.Top:output_type -> shoal.v1.SeasonTopResponse
-	15, // 31: shoal.v1.SeasonService.Results:output_type -> shoal.v1.SeasonResultsResponse
-	25, // [25:32] is the sub-list for method output_type
-	18, // [18:25] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	8,  // 10: shoal.v1.SeasonRecordRequest.events:type_name -> shoal.v1.SeasonEvent
+	41, // 11: shoal.v1.SeasonRecordResponse.stats:type_name -> shoal.v1.SeasonRecordResponse.StatsEntry
+	42, // 12: shoal.v1.SeasonViewResponse.stats:type_name -> shoal.v1.SeasonViewResponse.StatsEntry
+	12, // 13: shoal.v1.SeasonViewResponse.titles:type_name -> shoal.v1.SeasonTitle
+	47, // 14: shoal.v1.SeasonTopResponse.entries:type_name -> shoal.v1.BoardStanding
+	0,  // 15: shoal.v1.SeasonResultsResponse.season:type_name -> shoal.v1.Season
+	17, // 16: shoal.v1.SeasonResultsResponse.boards:type_name -> shoal.v1.SeasonBoardResult
+	18, // 17: shoal.v1.SeasonResultsResponse.closed:type_name -> shoal.v1.SeasonCloseNote
+	47, // 18: shoal.v1.SeasonBoardResult.entries:type_name -> shoal.v1.BoardStanding
+	47, // 19: shoal.v1.SeasonBoardResult.reserve:type_name -> shoal.v1.BoardStanding
+	47, // 20: shoal.v1.SeasonBoardResult.disqualified:type_name -> shoal.v1.BoardStanding
+	45, // 21: shoal.v1.SeasonCloseNote.time:type_name -> google.protobuf.Timestamp
+	0,  // 22: shoal.v1.SeasonCardResponse.season:type_name -> shoal.v1.Season
+	46, // 23: shoal.v1.SeasonCardResponse.remaining:type_name -> google.protobuf.Duration
+	43, // 24: shoal.v1.SeasonCardResponse.stats:type_name -> shoal.v1.SeasonCardResponse.StatsEntry
+	21, // 25: shoal.v1.SeasonCardResponse.boards:type_name -> shoal.v1.SeasonCardBoard
+	12, // 26: shoal.v1.SeasonCardResponse.titles:type_name -> shoal.v1.SeasonTitle
+	47, // 27: shoal.v1.SeasonCardBoard.standing:type_name -> shoal.v1.BoardStanding
+	44, // 28: shoal.v1.SeasonWatchResponse.stats:type_name -> shoal.v1.SeasonWatchResponse.StatsEntry
+	12, // 29: shoal.v1.SeasonWatchResponse.titles:type_name -> shoal.v1.SeasonTitle
+	26, // 30: shoal.v1.SeasonClosedResponse.seasons:type_name -> shoal.v1.SeasonClosing
+	0,  // 31: shoal.v1.SeasonClosing.season:type_name -> shoal.v1.Season
+	27, // 32: shoal.v1.SeasonClosing.winners:type_name -> shoal.v1.SeasonWinner
+	47, // 33: shoal.v1.SeasonWinner.winner:type_name -> shoal.v1.BoardStanding
+	0,  // 34: shoal.v1.SeasonStatusResponse.current:type_name -> shoal.v1.Season
+	45, // 35: shoal.v1.SeasonStatusResponse.now:type_name -> google.protobuf.Timestamp
+	46, // 36: shoal.v1.SeasonStatusResponse.remaining:type_name -> google.protobuf.Duration
+	46, // 37: shoal.v1.SeasonStatusResponse.clock_difference:type_name -> google.protobuf.Duration
+	0,  // 38: shoal.v1.SeasonStatusResponse.first:type_name -> shoal.v1.Season
+	0,  // 39: shoal.v1.SeasonStatusResponse.closed_through:type_name -> shoal.v1.Season
+	30, // 40: shoal.v1.SeasonStatusResponse.waiting:type_name -> shoal.v1.SeasonWaiting
+	45, // 41: shoal.v1.SeasonWaiting.since:type_name -> google.protobuf.Timestamp
+	33, // 42: shoal.v1.SeasonCorrectionsResponse.corrections:type_name -> shoal.v1.SeasonCorrection
+	45, // 43: shoal.v1.SeasonCorrection.time:type_name -> google.protobuf.Timestamp
+	17, // 44: shoal.v1.SeasonDisqualifyResponse.boards:type_name -> shoal.v1.SeasonBoardResult
+	17, // 45: shoal.v1.SeasonReinstateResponse.boards:type_name -> shoal.v1.SeasonBoardResult
+	40, // 46: shoal.v1.SeasonCloseResponse.closed:type_name -> shoal.v1.SeasonCloseOutcome
+	30, // 47: shoal.v1.SeasonCloseResponse.waiting:type_name -> shoal.v1.SeasonWaiting
+	1,  // 48: shoal.v1.SeasonService.Current:input_type -> shoal.v1.SeasonCurrentRequest
+	3,  // 49: shoal.v1.SeasonService.Preview:input_type -> shoal.v1.SeasonPreviewRequest
+	5,  // 50: shoal.v1.SeasonService.Calendar:input_type -> shoal.v1.SeasonCalendarRequest
+	7,  // 51: shoal.v1.SeasonService.Record:input_type -> shoal.v1.SeasonRecordRequest
+	10, // 52: shoal.v1.SeasonService.View:input_type -> shoal.v1.SeasonViewRequest
+	13, // 53: shoal.v1.SeasonService.Top:input_type -> shoal.v1.SeasonTopRequest
+	19, // 54: shoal.v1.SeasonService.Card:input_type -> shoal.v1.SeasonCardRequest
+	22, // 55: shoal.v1.SeasonService.Watch:input_type -> shoal.v1.SeasonWatchRequest
+	15, // 56: shoal.v1.SeasonService.Results:input_type -> shoal.v1.SeasonResultsRequest
+	24, // 57: shoal.v1.SeasonService.Closed:input_type -> shoal.v1.SeasonClosedRequest
+	28, // 58: shoal.v1.SeasonService.Status:input_type -> shoal.v1.SeasonStatusRequest
+	31, // 59: shoal.v1.SeasonService.Corrections:input_type -> shoal.v1.SeasonCorrectionsRequest
+	34, // 60: shoal.v1.SeasonService.Disqualify:input_type -> shoal.v1.SeasonDisqualifyRequest
+	36, // 61: shoal.v1.SeasonService.Reinstate:input_type -> shoal.v1.SeasonReinstateRequest
+	38, // 62: shoal.v1.SeasonService.Close:input_type -> shoal.v1.SeasonCloseRequest
+	2,  // 63: shoal.v1.SeasonService.Current:output_type -> shoal.v1.SeasonCurrentResponse
+	4,  // 64: shoal.v1.SeasonService.Preview:output_type -> shoal.v1.SeasonPreviewResponse
+	6,  // 65: shoal.v1.SeasonService.Calendar:output_type -> shoal.v1.SeasonCalendarResponse
+	9,  // 66: shoal.v1.SeasonService.Record:output_type -> shoal.v1.SeasonRecordResponse
+	11, // 67: shoal.v1.SeasonService.View:output_type -> shoal.v1.SeasonViewResponse
+	14, // 68: shoal.v1.SeasonService.Top:output_type -> shoal.v1.SeasonTopResponse
+	20, // 69: shoal.v1.SeasonService.Card:output_type -> shoal.v1.SeasonCardResponse
+	23, // 70: shoal.v1.SeasonService.Watch:output_type -> shoal.v1.SeasonWatchResponse
+	16, // 71: shoal.v1.SeasonService.Results:output_type -> shoal.v1.SeasonResultsResponse
+	25, // 72: shoal.v1.SeasonService.Closed:output_type -> shoal.v1.SeasonClosedResponse
+	29, // 73: shoal.v1.SeasonService.Status:output_type -> shoal.v1.SeasonStatusResponse
+	32, // 74: shoal.v1.SeasonService.Corrections:output_type -> shoal.v1.SeasonCorrectionsResponse
+	35, // 75: shoal.v1.SeasonService.Disqualify:output_type -> shoal.v1.SeasonDisqualifyResponse
+	37, // 76: shoal.v1.SeasonService.Reinstate:output_type -> shoal.v1.SeasonReinstateResponse
+	39, // 77: shoal.v1.SeasonService.Close:output_type -> shoal.v1.SeasonCloseResponse
+	63, // [63:78] is the sub-list for method output_type
+	48, // [48:63] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_shoal_v1_season_proto_init() }
@@ -1250,14 +3201,20 @@ func file_shoal_v1_season_proto_init() {
 	file_shoal_v1_board_proto_init()
 	file_shoal_v1_season_proto_msgTypes[5].OneofWrappers = []any{}
 	file_shoal_v1_season_proto_msgTypes[7].OneofWrappers = []any{}
-	file_shoal_v1_season_proto_msgTypes[12].OneofWrappers = []any{}
+	file_shoal_v1_season_proto_msgTypes[8].OneofWrappers = []any{}
+	file_shoal_v1_season_proto_msgTypes[13].OneofWrappers = []any{}
+	file_shoal_v1_season_proto_msgTypes[18].OneofWrappers = []any{}
+	file_shoal_v1_season_proto_msgTypes[21].OneofWrappers = []any{}
+	file_shoal_v1_season_proto_msgTypes[23].OneofWrappers = []any{}
+	file_shoal_v1_season_proto_msgTypes[24].OneofWrappers = []any{}
+	file_shoal_v1_season_proto_msgTypes[25].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_shoal_v1_season_proto_rawDesc), len(file_shoal_v1_season_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   19,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -36,8 +36,24 @@ const (
 	SeasonServiceViewProcedure = "/shoal.v1.SeasonService/View"
 	// SeasonServiceTopProcedure is the procedure name of the SeasonService's Top RPC.
 	SeasonServiceTopProcedure = "/shoal.v1.SeasonService/Top"
+	// SeasonServiceCardProcedure is the procedure name of the SeasonService's Card RPC.
+	SeasonServiceCardProcedure = "/shoal.v1.SeasonService/Card"
+	// SeasonServiceWatchProcedure is the procedure name of the SeasonService's Watch RPC.
+	SeasonServiceWatchProcedure = "/shoal.v1.SeasonService/Watch"
 	// SeasonServiceResultsProcedure is the procedure name of the SeasonService's Results RPC.
 	SeasonServiceResultsProcedure = "/shoal.v1.SeasonService/Results"
+	// SeasonServiceClosedProcedure is the procedure name of the SeasonService's Closed RPC.
+	SeasonServiceClosedProcedure = "/shoal.v1.SeasonService/Closed"
+	// SeasonServiceStatusProcedure is the procedure name of the SeasonService's Status RPC.
+	SeasonServiceStatusProcedure = "/shoal.v1.SeasonService/Status"
+	// SeasonServiceCorrectionsProcedure is the procedure name of the SeasonService's Corrections RPC.
+	SeasonServiceCorrectionsProcedure = "/shoal.v1.SeasonService/Corrections"
+	// SeasonServiceDisqualifyProcedure is the procedure name of the SeasonService's Disqualify RPC.
+	SeasonServiceDisqualifyProcedure = "/shoal.v1.SeasonService/Disqualify"
+	// SeasonServiceReinstateProcedure is the procedure name of the SeasonService's Reinstate RPC.
+	SeasonServiceReinstateProcedure = "/shoal.v1.SeasonService/Reinstate"
+	// SeasonServiceCloseProcedure is the procedure name of the SeasonService's Close RPC.
+	SeasonServiceCloseProcedure = "/shoal.v1.SeasonService/Close"
 )
 
 var (
@@ -88,12 +104,75 @@ var (
 			IdempotencyLevel: connect.IdempotencyNoSideEffects,
 		}
 	})
+	seasonServiceCardSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_season_proto.Services().ByName("SeasonService").Methods().ByName("Card"),
+			Procedure:        SeasonServiceCardProcedure,
+			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
+	seasonServiceWatchSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType: connect.StreamTypeServer,
+			Schema:     v1.File_shoal_v1_season_proto.Services().ByName("SeasonService").Methods().ByName("Watch"),
+			Procedure:  SeasonServiceWatchProcedure,
+		}
+	})
 	seasonServiceResultsSpec = sync.OnceValue(func() connect.Spec {
 		return connect.Spec{
 			StreamType:       connect.StreamTypeUnary,
 			Schema:           v1.File_shoal_v1_season_proto.Services().ByName("SeasonService").Methods().ByName("Results"),
 			Procedure:        SeasonServiceResultsProcedure,
 			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
+	seasonServiceClosedSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_season_proto.Services().ByName("SeasonService").Methods().ByName("Closed"),
+			Procedure:        SeasonServiceClosedProcedure,
+			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
+	seasonServiceStatusSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_season_proto.Services().ByName("SeasonService").Methods().ByName("Status"),
+			Procedure:        SeasonServiceStatusProcedure,
+			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
+	seasonServiceCorrectionsSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_season_proto.Services().ByName("SeasonService").Methods().ByName("Corrections"),
+			Procedure:        SeasonServiceCorrectionsProcedure,
+			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
+	seasonServiceDisqualifySpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_season_proto.Services().ByName("SeasonService").Methods().ByName("Disqualify"),
+			Procedure:        SeasonServiceDisqualifyProcedure,
+			IdempotencyLevel: connect.IdempotencyIdempotent,
+		}
+	})
+	seasonServiceReinstateSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_season_proto.Services().ByName("SeasonService").Methods().ByName("Reinstate"),
+			Procedure:        SeasonServiceReinstateProcedure,
+			IdempotencyLevel: connect.IdempotencyIdempotent,
+		}
+	})
+	seasonServiceCloseSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_season_proto.Services().ByName("SeasonService").Methods().ByName("Close"),
+			Procedure:        SeasonServiceCloseProcedure,
+			IdempotencyLevel: connect.IdempotencyIdempotent,
 		}
 	})
 )
@@ -106,21 +185,74 @@ type SeasonServiceClient interface {
 	Preview(context.Context, *v1.SeasonPreviewRequest) (*v1.SeasonPreviewResponse, error)
 	// Calendar lists seasons in order.
 	Calendar(context.Context, *v1.SeasonCalendarRequest) (*v1.SeasonCalendarResponse, error)
-	// Record counts an event for a player whose profile is open here.
+	// Record counts events for a player whose profile is open here, all of them or none, in one
+	// transaction. An event that no stat of the series listens to is "unknown_event", a counter
+	// that would leave 64 bits "refused_operation"; nothing is counted then.
 	Record(context.Context, *v1.SeasonRecordRequest) (*v1.SeasonRecordResponse, error)
 	// View reads a player's counters of the current season and the titles won so far, live
 	// when the profile is open here, else as stored. It changes nothing.
 	View(context.Context, *v1.SeasonViewRequest) (*v1.SeasonViewResponse, error)
 	// Top reads the best entries of one of the current season's boards.
 	Top(context.Context, *v1.SeasonTopRequest) (*v1.SeasonTopResponse, error)
-	// Results reads the final standings of a season that is closed.
+	// Card reads what a player sees of the current season: live counters, and beside them where
+	// the player stands on each board. It changes nothing, and the profile need not be open.
+	Card(context.Context, *v1.SeasonCardRequest) (*v1.SeasonCardResponse, error)
+	// Watch follows the counters and titles of a player whose profile is open here: first as
+	// they are, then after every change, and at last why the session has ended. A reader that is
+	// too slow gets the newest state in the place of those that it missed. What is shown is in
+	// this daemon's memory: a crash may take the last of it back.
+	Watch(context.Context, *v1.SeasonWatchRequest) (SeasonServiceWatchClientStream, error)
+	// Results reads how a closed season stands: its result without those who were disqualified
+	// since. A season that is not closed yet is "no_result".
 	Results(context.Context, *v1.SeasonResultsRequest) (*v1.SeasonResultsResponse, error)
+	// Closed lists the closed seasons with their winners, newest first.
+	Closed(context.Context, *v1.SeasonClosedRequest) (*v1.SeasonClosedResponse, error)
+	// Status tells which season it is, which seasons are closed, and which wait to be and why,
+	// as this daemon knows it. It calls no store.
+	Status(context.Context, *v1.SeasonStatusRequest) (*v1.SeasonStatusResponse, error)
+	// Corrections lists what operators have decided about the players of a closed season, oldest
+	// first.
+	Corrections(context.Context, *v1.SeasonCorrectionsRequest) (*v1.SeasonCorrectionsResponse, error)
+	// Disqualify takes a player out of the standings of a closed season: those below move up,
+	// and the reserve fills the places with titles. The result itself never changes. Titles
+	// follow when their owners next load, or within minutes if they are online. It may be
+	// repeated: who is disqualified already stays so. A key that the result does not have is
+	// "no_place"; a season that is not closed yet is "no_result": take such a player off the
+	// season's boards (BoardService.Hide) instead.
+	Disqualify(context.Context, *v1.SeasonDisqualifyRequest) (*v1.SeasonDisqualifyResponse, error)
+	// Reinstate takes Disqualify back: everybody stands as the result says. It may be repeated.
+	Reinstate(context.Context, *v1.SeasonReinstateRequest) (*v1.SeasonReinstateResponse, error)
+	// Close closes the seasons that are due now, as every daemon does by itself within minutes
+	// (closeEvery of the configuration), or one season without boards that cannot be read any
+	// more. It may be repeated. A season that is due and cannot be closed yet is among those
+	// that wait, with the reason.
+	Close(context.Context, *v1.SeasonCloseRequest) (*v1.SeasonCloseResponse, error)
 }
 
 // NewSeasonServiceClient constructs a client for the shoal.v1.SeasonService service. Multiple
 // service clients may share a single connect.Client.
 func NewSeasonServiceClient(client *connect.Client) SeasonServiceClient {
 	return &seasonServiceClient{client: client}
+}
+
+// SeasonServiceWatchClientStream is the client stream for the SeasonService's Watch RPC.
+type SeasonServiceWatchClientStream struct {
+	stream connect.ClientStream
+}
+
+// Receive returns the next response message from the server.
+func (s SeasonServiceWatchClientStream) Receive() (*v1.SeasonWatchResponse, error) {
+	var res v1.SeasonWatchResponse
+	if err := s.stream.Receive(&res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+// Close releases the stream's resources. It is idempotent and is typically deferred to clean up a
+// stream abandoned before io.EOF.
+func (s SeasonServiceWatchClientStream) Close() error {
+	return s.stream.Close()
 }
 
 // SeasonServiceHandler is an implementation of the shoal.v1.SeasonService service.
@@ -131,15 +263,48 @@ type SeasonServiceHandler interface {
 	Preview(context.Context, *v1.SeasonPreviewRequest) (*v1.SeasonPreviewResponse, error)
 	// Calendar lists seasons in order.
 	Calendar(context.Context, *v1.SeasonCalendarRequest) (*v1.SeasonCalendarResponse, error)
-	// Record counts an event for a player whose profile is open here.
+	// Record counts events for a player whose profile is open here, all of them or none, in one
+	// transaction. An event that no stat of the series listens to is "unknown_event", a counter
+	// that would leave 64 bits "refused_operation"; nothing is counted then.
 	Record(context.Context, *v1.SeasonRecordRequest) (*v1.SeasonRecordResponse, error)
 	// View reads a player's counters of the current season and the titles won so far, live
 	// when the profile is open here, else as stored. It changes nothing.
 	View(context.Context, *v1.SeasonViewRequest) (*v1.SeasonViewResponse, error)
 	// Top reads the best entries of one of the current season's boards.
 	Top(context.Context, *v1.SeasonTopRequest) (*v1.SeasonTopResponse, error)
-	// Results reads the final standings of a season that is closed.
+	// Card reads what a player sees of the current season: live counters, and beside them where
+	// the player stands on each board. It changes nothing, and the profile need not be open.
+	Card(context.Context, *v1.SeasonCardRequest) (*v1.SeasonCardResponse, error)
+	// Watch follows the counters and titles of a player whose profile is open here: first as
+	// they are, then after every change, and at last why the session has ended. A reader that is
+	// too slow gets the newest state in the place of those that it missed. What is shown is in
+	// this daemon's memory: a crash may take the last of it back.
+	Watch(context.Context, *v1.SeasonWatchRequest, SeasonServiceWatchServerStream) error
+	// Results reads how a closed season stands: its result without those who were disqualified
+	// since. A season that is not closed yet is "no_result".
 	Results(context.Context, *v1.SeasonResultsRequest) (*v1.SeasonResultsResponse, error)
+	// Closed lists the closed seasons with their winners, newest first.
+	Closed(context.Context, *v1.SeasonClosedRequest) (*v1.SeasonClosedResponse, error)
+	// Status tells which season it is, which seasons are closed, and which wait to be and why,
+	// as this daemon knows it. It calls no store.
+	Status(context.Context, *v1.SeasonStatusRequest) (*v1.SeasonStatusResponse, error)
+	// Corrections lists what operators have decided about the players of a closed season, oldest
+	// first.
+	Corrections(context.Context, *v1.SeasonCorrectionsRequest) (*v1.SeasonCorrectionsResponse, error)
+	// Disqualify takes a player out of the standings of a closed season: those below move up,
+	// and the reserve fills the places with titles. The result itself never changes. Titles
+	// follow when their owners next load, or within minutes if they are online. It may be
+	// repeated: who is disqualified already stays so. A key that the result does not have is
+	// "no_place"; a season that is not closed yet is "no_result": take such a player off the
+	// season's boards (BoardService.Hide) instead.
+	Disqualify(context.Context, *v1.SeasonDisqualifyRequest) (*v1.SeasonDisqualifyResponse, error)
+	// Reinstate takes Disqualify back: everybody stands as the result says. It may be repeated.
+	Reinstate(context.Context, *v1.SeasonReinstateRequest) (*v1.SeasonReinstateResponse, error)
+	// Close closes the seasons that are due now, as every daemon does by itself within minutes
+	// (closeEvery of the configuration), or one season without boards that cannot be read any
+	// more. It may be repeated. A season that is due and cannot be closed yet is among those
+	// that wait, with the reason.
+	Close(context.Context, *v1.SeasonCloseRequest) (*v1.SeasonCloseResponse, error)
 }
 
 // RegisterSeasonServiceHandler registers svc as the shoal.v1.SeasonService implementation on
@@ -153,8 +318,31 @@ func RegisterSeasonServiceHandler(server *connect.Server, svc SeasonServiceHandl
 		connect.Method{Spec: seasonServiceRecordSpec(), Handler: adapter.record},
 		connect.Method{Spec: seasonServiceViewSpec(), Handler: adapter.view},
 		connect.Method{Spec: seasonServiceTopSpec(), Handler: adapter.top},
+		connect.Method{Spec: seasonServiceCardSpec(), Handler: adapter.card},
+		connect.Method{Spec: seasonServiceWatchSpec(), Handler: adapter.watch},
 		connect.Method{Spec: seasonServiceResultsSpec(), Handler: adapter.results},
+		connect.Method{Spec: seasonServiceClosedSpec(), Handler: adapter.closed},
+		connect.Method{Spec: seasonServiceStatusSpec(), Handler: adapter.status},
+		connect.Method{Spec: seasonServiceCorrectionsSpec(), Handler: adapter.corrections},
+		connect.Method{Spec: seasonServiceDisqualifySpec(), Handler: adapter.disqualify},
+		connect.Method{Spec: seasonServiceReinstateSpec(), Handler: adapter.reinstate},
+		connect.Method{Spec: seasonServiceCloseSpec(), Handler: adapter.close},
 	)
+}
+
+// SeasonServiceWatchServerStream is the server stream for the SeasonService's Watch RPC.
+type SeasonServiceWatchServerStream struct {
+	stream connect.ServerStream
+}
+
+// SendHeaders flushes the response headers without a message. The first Send does this implicitly.
+func (s SeasonServiceWatchServerStream) SendHeaders() error {
+	return s.stream.SendHeaders()
+}
+
+// Send sends a response message to the client.
+func (s SeasonServiceWatchServerStream) Send(res *v1.SeasonWatchResponse) error {
+	return s.stream.Send(res)
 }
 
 // UnimplementedSeasonServiceHandler returns CodeUnimplemented from all methods.
@@ -184,8 +372,40 @@ func (UnimplementedSeasonServiceHandler) Top(context.Context, *v1.SeasonTopReque
 	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.SeasonService.Top is not implemented")
 }
 
+func (UnimplementedSeasonServiceHandler) Card(context.Context, *v1.SeasonCardRequest) (*v1.SeasonCardResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.SeasonService.Card is not implemented")
+}
+
+func (UnimplementedSeasonServiceHandler) Watch(context.Context, *v1.SeasonWatchRequest, SeasonServiceWatchServerStream) error {
+	return connect.NewError(connect.CodeUnimplemented, "shoal.v1.SeasonService.Watch is not implemented")
+}
+
 func (UnimplementedSeasonServiceHandler) Results(context.Context, *v1.SeasonResultsRequest) (*v1.SeasonResultsResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.SeasonService.Results is not implemented")
+}
+
+func (UnimplementedSeasonServiceHandler) Closed(context.Context, *v1.SeasonClosedRequest) (*v1.SeasonClosedResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.SeasonService.Closed is not implemented")
+}
+
+func (UnimplementedSeasonServiceHandler) Status(context.Context, *v1.SeasonStatusRequest) (*v1.SeasonStatusResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.SeasonService.Status is not implemented")
+}
+
+func (UnimplementedSeasonServiceHandler) Corrections(context.Context, *v1.SeasonCorrectionsRequest) (*v1.SeasonCorrectionsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.SeasonService.Corrections is not implemented")
+}
+
+func (UnimplementedSeasonServiceHandler) Disqualify(context.Context, *v1.SeasonDisqualifyRequest) (*v1.SeasonDisqualifyResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.SeasonService.Disqualify is not implemented")
+}
+
+func (UnimplementedSeasonServiceHandler) Reinstate(context.Context, *v1.SeasonReinstateRequest) (*v1.SeasonReinstateResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.SeasonService.Reinstate is not implemented")
+}
+
+func (UnimplementedSeasonServiceHandler) Close(context.Context, *v1.SeasonCloseRequest) (*v1.SeasonCloseResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.SeasonService.Close is not implemented")
 }
 
 type seasonServiceClient struct {
@@ -240,9 +460,73 @@ func (c *seasonServiceClient) Top(ctx context.Context, req *v1.SeasonTopRequest)
 	return &res, nil
 }
 
+func (c *seasonServiceClient) Card(ctx context.Context, req *v1.SeasonCardRequest) (*v1.SeasonCardResponse, error) {
+	var res v1.SeasonCardResponse
+	if err := c.client.CallUnary(ctx, seasonServiceCardSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *seasonServiceClient) Watch(ctx context.Context, req *v1.SeasonWatchRequest) (SeasonServiceWatchClientStream, error) {
+	stream, err := c.client.CallServerStream(ctx, seasonServiceWatchSpec(), req)
+	if err != nil {
+		return SeasonServiceWatchClientStream{}, err
+	}
+	return SeasonServiceWatchClientStream{stream: stream}, nil
+}
+
 func (c *seasonServiceClient) Results(ctx context.Context, req *v1.SeasonResultsRequest) (*v1.SeasonResultsResponse, error) {
 	var res v1.SeasonResultsResponse
 	if err := c.client.CallUnary(ctx, seasonServiceResultsSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *seasonServiceClient) Closed(ctx context.Context, req *v1.SeasonClosedRequest) (*v1.SeasonClosedResponse, error) {
+	var res v1.SeasonClosedResponse
+	if err := c.client.CallUnary(ctx, seasonServiceClosedSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *seasonServiceClient) Status(ctx context.Context, req *v1.SeasonStatusRequest) (*v1.SeasonStatusResponse, error) {
+	var res v1.SeasonStatusResponse
+	if err := c.client.CallUnary(ctx, seasonServiceStatusSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *seasonServiceClient) Corrections(ctx context.Context, req *v1.SeasonCorrectionsRequest) (*v1.SeasonCorrectionsResponse, error) {
+	var res v1.SeasonCorrectionsResponse
+	if err := c.client.CallUnary(ctx, seasonServiceCorrectionsSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *seasonServiceClient) Disqualify(ctx context.Context, req *v1.SeasonDisqualifyRequest) (*v1.SeasonDisqualifyResponse, error) {
+	var res v1.SeasonDisqualifyResponse
+	if err := c.client.CallUnary(ctx, seasonServiceDisqualifySpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *seasonServiceClient) Reinstate(ctx context.Context, req *v1.SeasonReinstateRequest) (*v1.SeasonReinstateResponse, error) {
+	var res v1.SeasonReinstateResponse
+	if err := c.client.CallUnary(ctx, seasonServiceReinstateSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
+func (c *seasonServiceClient) Close(ctx context.Context, req *v1.SeasonCloseRequest) (*v1.SeasonCloseResponse, error) {
+	var res v1.SeasonCloseResponse
+	if err := c.client.CallUnary(ctx, seasonServiceCloseSpec(), req, &res); err != nil {
 		return nil, err
 	}
 	return &res, nil
@@ -322,12 +606,104 @@ func (h seasonServiceHandler) top(ctx context.Context, _ connect.Spec, stream co
 	return stream.Send(res)
 }
 
+func (h seasonServiceHandler) card(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.SeasonCardRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Card(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h seasonServiceHandler) watch(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.SeasonWatchRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	return h.svc.Watch(ctx, &req, SeasonServiceWatchServerStream{stream: stream})
+}
+
 func (h seasonServiceHandler) results(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
 	var req v1.SeasonResultsRequest
 	if err := stream.Receive(&req); err != nil {
 		return err
 	}
 	res, err := h.svc.Results(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h seasonServiceHandler) closed(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.SeasonClosedRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Closed(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h seasonServiceHandler) status(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.SeasonStatusRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Status(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h seasonServiceHandler) corrections(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.SeasonCorrectionsRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Corrections(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h seasonServiceHandler) disqualify(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.SeasonDisqualifyRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Disqualify(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h seasonServiceHandler) reinstate(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.SeasonReinstateRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Reinstate(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h seasonServiceHandler) close(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.SeasonCloseRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Close(ctx, &req)
 	if err != nil {
 		return err
 	}
