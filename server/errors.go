@@ -96,6 +96,8 @@ func seasonClasses() []class {
 		{season.ErrNewerFormat, newer},
 		{season.ErrMemory, rebuilding},
 		{season.ErrClock, storeDown},
+		{season.ErrEnded, notOpen},
+		{season.ErrBusy, overloaded},
 		{season.ErrRuling, badField},
 		{season.ErrNoPlace, noPlace},
 		{season.ErrCorrections, ruledOut},

@@ -88,23 +88,21 @@ func (v seasonService) Top(ctx context.Context, req *shoalv1.SeasonTopRequest) (
 		return nil, err
 	}
 	cfg := svc.Config()
-	count, err := countOf(req.Count, defaultTop, cfg.Keep)
+	count, err := countOf(req.Count, defaultTop, cfg.Top)
 	if err != nil {
 		return nil, err
 	}
-	now := svc.Current()
-	page, err := svc.Top(ctx, req.GetBoard(), count)
-	if after := svc.Current(); err == nil && after.K != now.K { // the season has just ended: which one was read?
-		now = after
-		page, err = svc.Top(ctx, req.GetBoard(), count)
-	}
+	best, err := svc.Leaders(ctx, req.GetBoard(), count)
 	if err != nil {
-		return nil, err
+		return nil, at(err, "", "board")
 	}
-	v.s.cacheable(ctx, min(cfg.CacheFor, now.Remaining))
-	return &shoalv1.SeasonTopResponse{
-		Id: now.ID, Entries: boardForms{s: v.s}.standings(ctx, page.Entries), Total: page.Total,
-	}, nil
+	left := cfg.Describe(best.K, v.s.node.Now()).Remaining
+	v.s.cacheable(ctx, min(cfg.CacheFor, left))
+	places := make([]season.Placed, len(best.Rows))
+	for i, r := range best.Rows {
+		places[i] = season.Placed{Rank: int(r.Rank), Key: r.Key, Score: r.Score, Name: r.Name}
+	}
+	return &shoalv1.SeasonTopResponse{Id: best.Season, Entries: v.namesOf(ctx, places).forms(places), Total: best.Total}, nil
 }
 
 // service finds the series of a request.

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -81,7 +82,11 @@ func closeNoteForm(by season.CloseRecord) *shoalv1.SeasonCloseNote {
 
 // boardForms are the boards of a closed season.
 func (v seasonService) boardForms(ctx context.Context, st *season.Standings) []*shoalv1.SeasonBoardResult {
-	names := v.namesOf(ctx, st)
+	var all []season.Placed
+	for _, b := range st.Boards {
+		all = slices.Concat(all, b.Top, b.Reserve, b.Disqualified)
+	}
+	names := v.namesOf(ctx, all)
 	out := make([]*shoalv1.SeasonBoardResult, len(st.Boards))
 	for i, b := range st.Boards {
 		out[i] = &shoalv1.SeasonBoardResult{
@@ -92,22 +97,18 @@ func (v seasonService) boardForms(ctx context.Context, st *season.Standings) []*
 	return out
 }
 
-// knownNames are the names of players whose result holds none, by key.
+// knownNames are the names of players whose places hold none, by key.
 type knownNames map[string]string
 
-// namesOf are the names of those whom the result has no name for, as far as the boards know
-// them or learn them soon.
-func (v seasonService) namesOf(ctx context.Context, st *season.Standings) knownNames {
+// namesOf are the names of those whom a board or a result has no name for, as far as the
+// daemon knows them or learns them soon.
+func (v seasonService) namesOf(ctx context.Context, places []season.Placed) knownNames {
 	seen := make(map[string]bool)
 	var rows []store.Standing
-	for _, b := range st.Boards {
-		for _, list := range [][]season.Placed{b.Top, b.Reserve, b.Disqualified} {
-			for _, p := range list {
-				if p.Name == "" && !seen[p.Key] {
-					seen[p.Key] = true
-					rows = append(rows, store.Standing{Entry: store.Entry{Key: p.Key}})
-				}
-			}
+	for _, p := range places {
+		if p.Name == "" && !seen[p.Key] {
+			seen[p.Key] = true
+			rows = append(rows, store.Standing{Entry: store.Entry{Key: p.Key}})
 		}
 	}
 	if len(rows) == 0 {
@@ -150,26 +151,35 @@ func (v seasonService) Closed(ctx context.Context, req *shoalv1.SeasonClosedRequ
 		return nil, at(err, "before", "")
 	}
 	out := &shoalv1.SeasonClosedResponse{Next: nextKey(list, limit, func(r *season.Result) string { return r.Season })}
-	for _, res := range list {
+	standings := make([]*season.Standings, len(list))
+	var winners []season.Placed
+	for i, res := range list {
 		st, err := svc.Standings(ctx, res.Season)
 		if err != nil {
 			return nil, err
 		}
-		out.Seasons = append(out.Seasons, v.closing(svc, st))
+		standings[i] = st
+		for _, b := range st.Boards {
+			winners = append(winners, b.Top[:min(1, len(b.Top))]...)
+		}
+	}
+	names := v.namesOf(ctx, winners)
+	for _, st := range standings {
+		out.Seasons = append(out.Seasons, v.closing(svc, st, names))
 	}
 	v.s.cacheable(ctx, resultAge)
 	return out, nil
 }
 
 // closing is a closed season in short.
-func (v seasonService) closing(svc *shoal.Competition, st *season.Standings) *shoalv1.SeasonClosing {
+func (v seasonService) closing(svc *shoal.Competition, st *season.Standings, names knownNames) *shoalv1.SeasonClosing {
 	out := &shoalv1.SeasonClosing{
 		Season: v.season(svc, st.Result.K), Unplayed: st.Result.Unplayed, Corrections: int32(st.Corrections), //nolint:gosec // at most 1,000
 	}
 	for _, b := range st.Boards {
 		w := &shoalv1.SeasonWinner{Board: b.Board, Title: b.Title, Total: b.Total, Missing: b.Missing}
 		if len(b.Top) > 0 {
-			w.Winner = knownNames(nil).forms(b.Top[:1])[0]
+			w.Winner = names.forms(b.Top[:1])[0]
 		}
 		out.Winners = append(out.Winners, w)
 	}

@@ -16,7 +16,7 @@ import (
 // small has seasons with two boards, two titles and a reserve of one.
 func small(o *shoal.Options) {
 	s := o.Seasons["reef"]
-	s.Rules.Boards, s.Rules.Top, s.Rules.Keep = s.Rules.Boards[:2], 2, 3
+	s.Rules.Boards, s.Rules.Top, s.Rules.Keep, s.Rules.CacheFor = s.Rules.Boards[:2], 2, 3, 1
 	o.Seasons["reef"] = s
 }
 

@@ -14,7 +14,6 @@ import (
 	shoalv1 "github.com/shoalworks/shoal/proto/shoal/v1"
 	"github.com/shoalworks/shoal/proto/shoal/v1/shoalv1connect"
 	"github.com/shoalworks/shoal/season"
-	"github.com/shoalworks/shoal/store"
 )
 
 // What a season is for one player: events, counters, titles, the card.
@@ -157,15 +156,13 @@ func cardForm(b season.CardBoard) *shoalv1.SeasonCardBoard {
 	if b.Counted {
 		out.Live = proto.Int64(b.Live)
 	}
-	if b.OK {
-		out.Standing = standingForm(b.Standing)
+	if b.OK { // without the name, which its reader knows
+		out.Standing = &shoalv1.BoardStanding{Rank: b.Standing.Rank, Key: b.Standing.Key, Score: b.Standing.Score}
+	}
+	if b.Err != nil {
+		out.Problem = proto.String(b.Err.Error())
 	}
 	return out
-}
-
-// standingForm is an entry of a season's board without the name that its reader knows.
-func standingForm(s store.Standing) *shoalv1.BoardStanding {
-	return &shoalv1.BoardStanding{Rank: s.Rank, Key: s.Key, Score: s.Score}
 }
 
 // Watch follows the counters and titles of a player whose profile is open here, until the

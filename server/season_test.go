@@ -86,7 +86,7 @@ func TestBadSeasonCalls(t *testing.T) {
 		{"View", `{"season":"reef","set":"players","key":"bob"}`, 404, "not_found", "no_profile", nil},
 		{"View", `{"season":"reef","set":"x","key":"ann"}`, 404, "not_found", "unknown_set", nil},
 		{"Top", `{"season":"reef","board":"Bones"}`, 404, "not_found", "unknown_board", nil},
-		{"Top", `{"season":"reef","board":"Fish","count":101}`, 400, "invalid_argument", "bad_field", []string{"1 to 100"}},
+		{"Top", `{"season":"reef","board":"Fish","count":51}`, 400, "invalid_argument", "bad_field", []string{"1 to 50"}},
 		{"Top", `{"season":"x","board":"Fish"}`, 404, "not_found", "unknown_season", nil},
 		{"Results", `{"season":"reef","id":"2026-08"}`, 400, "invalid_argument", "no_season", nil},
 		{"Results", `{"season":"reef","id":"C01S1"}`, 400, "invalid_argument", "no_season", nil},

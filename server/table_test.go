@@ -36,6 +36,7 @@ var unreachable = []string{
 	"board.ErrPending",       // Close
 	"season.ErrConfig",       // New
 	"season.ErrFull",         // of a window
+	"season.ErrWatchClosed",  // only the daemon closes its watches
 }
 
 // The table is closed: every exported error of the domain is in it, or is known to be out of

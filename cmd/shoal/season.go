@@ -12,6 +12,7 @@ import (
 
 	"github.com/shoalworks/shoal"
 	"github.com/shoalworks/shoal/season"
+	"github.com/shoalworks/shoal/store"
 )
 
 // seasonCommands are about seasons.
@@ -133,7 +134,7 @@ func (t *seasonTool) board(name string) (season.Board, error) {
 	return boards[at], nil
 }
 
-// span is a duration in words, in the two largest units that say something.
+// inWords is a duration in words, in the two largest units that say something.
 func inWords(d time.Duration) string {
 	d = d.Round(time.Second)
 	days, rest := int(d/(24*time.Hour)), d%(24*time.Hour)
@@ -162,6 +163,29 @@ type seasonForm struct {
 }
 
 func asSeason(i season.Info) seasonForm { return seasonForm{i.ID, i.Name, i.Number, i.Start, i.End} }
+
+// name fills in what the configuration's names say of those whom board or result has no name for.
+func (t *seasonTool) name(ctx context.Context, places []placeForm) {
+	var page store.Page
+	for _, p := range places {
+		if p.Name == "" {
+			page.Entries = append(page.Entries, store.Standing{Entry: store.Entry{Key: p.Key}})
+		}
+	}
+	if len(page.Entries) == 0 {
+		return
+	}
+	rows, _ := t.node.Boards().Named(ctx, page) // an error only tells that names are missing
+	known := make(map[string]string, len(rows))
+	for _, row := range rows {
+		known[row.Key] = nameOf(row.Name)
+	}
+	for i := range places {
+		if places[i].Name == "" {
+			places[i].Name = known[places[i].Key]
+		}
+	}
+}
 
 // placeForm is a place as --json prints it.
 type placeForm struct {

@@ -101,7 +101,11 @@ func (t *seasonTool) standings(ctx context.Context, st *season.Standings, board 
 	}
 	for _, b := range st.Boards {
 		if board == "" || b.Board == board {
-			out.Boards = append(out.Boards, standingsOn(b))
+			one := standingsOn(b)
+			for _, places := range [][]placeForm{one.Entries, one.Reserve, one.Disqualified} {
+				t.name(ctx, places)
+			}
+			out.Boards = append(out.Boards, one)
 		}
 	}
 	if board != "" {
@@ -227,7 +231,7 @@ func (c *seasonResultsCommand) list(ctx context.Context, t *seasonTool) error {
 			if err != nil {
 				return err
 			}
-			line := t.closedLine(st, c.Board)
+			line := t.closedLine(ctx, st, c.Board)
 			if err := t.print(line, func() { rows = append(rows, line.rows()...) }); err != nil {
 				return err
 			}
@@ -251,7 +255,7 @@ func (c *seasonResultsCommand) list(ctx context.Context, t *seasonTool) error {
 	return nil
 }
 
-func (t *seasonTool) closedLine(st *season.Standings, board string) closedLine {
+func (t *seasonTool) closedLine(ctx context.Context, st *season.Standings, board string) closedLine {
 	out := closedLine{
 		seasonForm: asSeason(t.series.Config().Describe(st.Result.K, t.node.Now())),
 		Unplayed:   st.Result.Unplayed, Corrections: st.Corrections, Winners: []winnerForm{},
@@ -262,7 +266,9 @@ func (t *seasonTool) closedLine(st *season.Standings, board string) closedLine {
 		}
 		w := winnerForm{Board: b.Board, Title: b.Title, Total: b.Total, Missing: b.Missing}
 		if len(b.Top) > 0 {
-			w.Winner = &placesOf(b.Top[:1])[0]
+			first := placesOf(b.Top[:1])
+			t.name(ctx, first)
+			w.Winner = &first[0]
 		}
 		out.Winners = append(out.Winners, w)
 	}

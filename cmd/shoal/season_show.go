@@ -8,12 +8,11 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/shoalworks/shoal/season"
-	"github.com/shoalworks/shoal/store"
 )
 
 // seasonShowCommand shows the running season.
 type seasonShowCommand struct {
-	Count int    `short:"n" default:"3" help:"How many entries of each board, 0 to 1000."`
+	Count int    `short:"n" default:"3" help:"How many entries of each board, at most as many as titles will be given (50)."`
 	Board string `placeholder:"NAME" help:"Only this board."`
 	seasonFlags
 }
@@ -65,8 +64,8 @@ type boardNow struct {
 
 // Run reads.
 func (c *seasonShowCommand) Run(ctx context.Context, o *output) error {
-	if c.Count < 0 || c.Count > store.MaxPage {
-		return usage("--count: 0 to %d expected, got %d", store.MaxPage, c.Count)
+	if c.Count < 0 {
+		return usage("--count: 0 or more expected, got %d", c.Count)
 	}
 	return c.onSeason(ctx, o, func(ctx context.Context, t *seasonTool) error {
 		now, err := t.now(ctx)
@@ -122,17 +121,16 @@ func waitingForms(list []season.Waiting) []waitingForm {
 // boardNow reads the best of a board. One that cannot be read does not hide the others.
 func (t *seasonTool) boardNow(ctx context.Context, b season.Board, count int) boardNow {
 	out := boardNow{Board: b.Name, Title: b.Title, Entries: []placeForm{}}
-	page, err := t.series.Top(ctx, b.Name, max(count, 1))
+	best, err := t.series.Leaders(ctx, b.Name, max(count, 1)) // 0 would be all
 	if err != nil {
 		out.Error = err.Error()
 		return out
 	}
-	out.Total = page.Total
-	page.Entries = page.Entries[:min(count, len(page.Entries))]
-	rows, _ := t.node.Boards().Named(ctx, page) // an error only tells that names are missing
-	for _, row := range rows {
-		out.Entries = append(out.Entries, placeForm{row.Rank, row.Key, nameOf(row.Name), row.Score})
+	out.Total = best.Total
+	for _, row := range best.Rows[:min(count, len(best.Rows))] {
+		out.Entries = append(out.Entries, placeForm{row.Rank, row.Key, row.Name, row.Score})
 	}
+	t.name(ctx, out.Entries)
 	return out
 }
 

@@ -197,7 +197,7 @@ func TestSeasonCommandsRefuseWhatIsWrong(t *testing.T) {
 		{5, `there is no season "x"`, "show --season x"},
 		{2, "--season: the name of a series expected; there are a, b", "show --config " + two},
 		{5, `--board: reef has no board "Bones"; there are Fish, Coins`, "show --board Bones"},
-		{2, "--count: 0 to 1000", "show -n 1001"},
+		{2, "--count: 0 or more", "show --count=-1"},
 		{2, "--count: 1 to 1000", "calendar -n 0"},
 		{2, "--at and --from", "calendar --at 2027-01-01 --from C1S1"},
 		{2, "--at: a time such as", "calendar --at soon"},

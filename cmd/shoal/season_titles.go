@@ -43,6 +43,7 @@ type cardForm struct {
 	Live     *int64     `json:"live,omitempty"`
 	Standing *placeForm `json:"standing,omitempty"`
 	Total    int64      `json:"total"`
+	Error    string     `json:"error,omitempty"`
 }
 
 // titleForm is a title.
@@ -81,6 +82,9 @@ func playerForm(key string, card season.Card) seasonPlayer {
 		if b.OK {
 			one.Standing = &placeForm{Rank: b.Standing.Rank, Key: key, Score: b.Standing.Score}
 		}
+		if b.Err != nil {
+			one.Error = b.Err.Error()
+		}
 		out.Boards = append(out.Boards, one)
 	}
 	for _, t := range card.Block.Titles {
@@ -101,15 +105,15 @@ func (t *seasonTool) printPlayer(p seasonPlayer, card season.Card) {
 		t.table(rows)
 	}
 	fmt.Fprintln(t.out)
-	rows := [][]string{{"BOARD", "PLACE", "OF", "SCORE THERE"}}
+	rows := [][]string{{"BOARD", "PLACE", "OF", "SCORE THERE", ""}}
 	for _, b := range p.Boards {
-		row := []string{b.Board, "–", fmt.Sprint(b.Total), "–"}
+		row := []string{b.Board, "–", fmt.Sprint(b.Total), "–", b.Error}
 		if b.Standing != nil {
 			row[1], row[3] = fmt.Sprint(b.Standing.Rank), fmt.Sprint(b.Standing.Score)
 		}
 		rows = append(rows, row)
 	}
-	t.table(rows)
+	t.table(withoutEmpty(rows))
 	fmt.Fprintln(t.out)
 	if len(p.Titles) == 0 {
 		fmt.Fprintln(t.out, "no titles yet")

@@ -832,7 +832,8 @@ type SeasonTopRequest struct {
 	Season string                 `protobuf:"bytes,1,opt,name=season,proto3" json:"season,omitempty"`
 	// Board is one of the series' boards, such as "Fish".
 	Board string `protobuf:"bytes,2,opt,name=board,proto3" json:"board,omitempty"`
-	// Count is how many entries are wanted. Default: 10.
+	// Count is how many entries are wanted, at most as many as titles will be given (50, unless
+	// the configuration says otherwise). Default: 10.
 	Count         *int32 `protobuf:"varint,3,opt,name=count,proto3,oneof" json:"count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1427,7 +1428,10 @@ type SeasonCardBoard struct {
 	// configuration) behind the counter; absent when the player is not on it yet.
 	Standing *BoardStanding `protobuf:"bytes,5,opt,name=standing,proto3" json:"standing,omitempty"`
 	// Total counts all entries of the board.
-	Total         int64 `protobuf:"varint,6,opt,name=total,proto3" json:"total,omitempty"`
+	Total int64 `protobuf:"varint,6,opt,name=total,proto3" json:"total,omitempty"`
+	// Problem is why the board cannot be read now; absent when it can. The counters are right
+	// all the same.
+	Problem       *string `protobuf:"bytes,7,opt,name=problem,proto3,oneof" json:"problem,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1502,6 +1506,13 @@ func (x *SeasonCardBoard) GetTotal() int64 {
 		return x.Total
 	}
 	return 0
+}
+
+func (x *SeasonCardBoard) GetProblem() string {
+	if x != nil && x.Problem != nil {
+		return *x.Problem
+	}
+	return ""
 }
 
 type SeasonWatchRequest struct {
@@ -2921,15 +2932,18 @@ const file_shoal_v1_season_proto_rawDesc = "" +
 	"\n" +
 	"StatsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xbe\x01\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xe9\x01\n" +
 	"\x0fSeasonCardBoard\x12\x14\n" +
 	"\x05board\x18\x01 \x01(\tR\x05board\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x12\n" +
 	"\x04stat\x18\x03 \x01(\tR\x04stat\x12\x17\n" +
 	"\x04live\x18\x04 \x01(\x03H\x00R\x04live\x88\x01\x01\x123\n" +
 	"\bstanding\x18\x05 \x01(\v2\x17.shoal.v1.BoardStandingR\bstanding\x12\x14\n" +
-	"\x05total\x18\x06 \x01(\x03R\x05totalB\a\n" +
-	"\x05_live\"P\n" +
+	"\x05total\x18\x06 \x01(\x03R\x05total\x12\x1d\n" +
+	"\aproblem\x18\a \x01(\tH\x01R\aproblem\x88\x01\x01B\a\n" +
+	"\x05_liveB\n" +
+	"\n" +
+	"\b_problem\"P\n" +
 	"\x12SeasonWatchRequest\x12\x16\n" +
 	"\x06season\x18\x01 \x01(\tR\x06season\x12\x10\n" +
 	"\x03set\x18\x02 \x01(\tR\x03set\x12\x10\n" +

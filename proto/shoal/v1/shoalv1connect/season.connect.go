@@ -200,7 +200,8 @@ type SeasonServiceClient interface {
 	// Watch follows the counters and titles of a player whose profile is open here: first as
 	// they are, then after every change, and at last why the session has ended. A reader that is
 	// too slow gets the newest state in the place of those that it missed. What is shown is in
-	// this daemon's memory: a crash may take the last of it back.
+	// this daemon's memory: a crash may take the last of it back. A session has at most 64 of
+	// these watches; one more is "overloaded".
 	Watch(context.Context, *v1.SeasonWatchRequest) (SeasonServiceWatchClientStream, error)
 	// Results reads how a closed season stands: its result without those who were disqualified
 	// since. A season that is not closed yet is "no_result".
@@ -278,7 +279,8 @@ type SeasonServiceHandler interface {
 	// Watch follows the counters and titles of a player whose profile is open here: first as
 	// they are, then after every change, and at last why the session has ended. A reader that is
 	// too slow gets the newest state in the place of those that it missed. What is shown is in
-	// this daemon's memory: a crash may take the last of it back.
+	// this daemon's memory: a crash may take the last of it back. A session has at most 64 of
+	// these watches; one more is "overloaded".
 	Watch(context.Context, *v1.SeasonWatchRequest, SeasonServiceWatchServerStream) error
 	// Results reads how a closed season stands: its result without those who were disqualified
 	// since. A season that is not closed yet is "no_result".
