@@ -11,7 +11,6 @@ import (
 	"github.com/shoalworks/shoal/examples/reef/fishing"
 	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/season"
-	"github.com/shoalworks/shoal/store"
 )
 
 // angler is a player who is online at a server.
@@ -81,6 +80,3 @@ func coinsIn(data doc.Value) int64 {
 	n, _ := v.AsInt()
 	return n
 }
-
-// nameOn is the name that a board shows.
-func nameOn(e store.Standing) string { return string(e.Meta) }

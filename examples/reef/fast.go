@@ -141,12 +141,12 @@ func (s *show) tell(ctx context.Context, end time.Time) error {
 		}
 		line := fmt.Sprintf("  %v left", time.Until(end).Round(time.Second))
 		for _, b := range s.rules.Boards {
-			page, err := reef.Top(ctx, b.Name, 1)
+			best, err := reef.Leaders(ctx, b.Name, 1)
 			if err != nil {
 				return err
 			}
-			for _, e := range page.Entries {
-				line += fmt.Sprintf(" · %s: %s %d", b.Name, nameOn(e), e.Score)
+			for _, row := range best.Rows {
+				line += fmt.Sprintf(" · %s: %s %d", b.Name, row.Name, row.Score)
 			}
 		}
 		s.say("%s", line)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/shoalworks/shoal/season"
-	"github.com/shoalworks/shoal/store"
 )
 
 // status is one look at the fleet, ready to be shown. Plain data.
@@ -34,7 +33,7 @@ type nodeStatus struct {
 type boardStatus struct {
 	name, title string
 	total       int64
-	top         []store.Standing
+	top         []season.Row
 }
 
 const topShown = 3
@@ -59,11 +58,11 @@ func (w *world) look(ctx context.Context, elapsed time.Duration) status {
 	s.lastTitles, closed, by = w.tally.news()
 	s.closing = closingState(reef.Config(), reef.Status(), closed, by)
 	for _, b := range reef.Config().Boards {
-		page, err := reef.Top(ctx, b.Name, topShown)
+		best, err := reef.Leaders(ctx, b.Name, topShown)
 		if err != nil {
-			page = store.Page{}
+			best = season.Leaders{}
 		}
-		s.boards = append(s.boards, boardStatus{b.Name, b.Title, page.Total, page.Entries})
+		s.boards = append(s.boards, boardStatus{b.Name, b.Title, best.Total, best.Rows})
 	}
 	return s
 }
@@ -105,18 +104,10 @@ func (s *status) leaders() string {
 	var out []string
 	for _, board := range s.boards {
 		if len(board.top) > 0 {
-			out = append(out, fmt.Sprintf("%s %s %d", board.name, shown(board.top[0]), board.top[0].Score))
+			out = append(out, fmt.Sprintf("%s %s %d", board.name, board.top[0].Name, board.top[0].Score))
 		}
 	}
 	return strings.Join(out, ", ")
-}
-
-// shown is the name of an entry's player.
-func shown(e store.Standing) string {
-	if len(e.Meta) > 0 {
-		return string(e.Meta)
-	}
-	return e.Key
 }
 
 // screen is the status on several lines, for a terminal.
@@ -144,15 +135,11 @@ func (s *status) reef(b *strings.Builder) {
 	for _, board := range s.boards {
 		fmt.Fprintf(b, "  %-11s %-16s %5d entries ", board.name, board.title, board.total)
 		for _, e := range board.top {
-			fmt.Fprintf(b, "  %d. %s %d", e.Rank, shown(e), e.Score)
+			fmt.Fprintf(b, "  %d. %s %d", e.Rank, e.Name, e.Score)
 		}
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(b, "\n  seasons closed %d · titles %d", s.closes, s.titles)
-	if len(s.lastTitles) > 0 {
-		fmt.Fprintf(b, ", the last: %s", strings.Join(s.lastTitles, " · "))
-	}
-	b.WriteByte('\n')
+	fmt.Fprintf(b, "\n  closed %6d   titles    %6d   %s\n", s.closes, s.titles, strings.Join(s.lastTitles, " · "))
 }
 
 // short rounds a wait to what a person wants to see.

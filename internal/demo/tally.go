@@ -79,7 +79,7 @@ func (t *tally) failed(kind string) {
 }
 
 // titlesShown is how many titles the display shows.
-const titlesShown = 3
+const titlesShown = 2
 
 // titled counts a title and keeps its text for the display.
 func (t *tally) titled(text string) {

@@ -38,7 +38,7 @@ var allowed = map[string][]string{
 	"board":              {"node", "store", "clock", "doc", "internal/name"},
 	"season":             {"node", "store", "clock", "doc", "internal/name"},
 	"":                   domain,
-	"internal/demo":      append([]string{"", "store/faultstore"}, domain...),
+	"internal/demo":      append([]string{"", "store/faultstore", "examples/reef/fishing"}, domain...),
 	"internal/drift":     {},
 	"internal/mutants":   {"clock"},
 	"sim":                append([]string{"", "store/faultstore"}, domain...),
@@ -47,7 +47,8 @@ var allowed = map[string][]string{
 	"server":             append([]string{"", "proto"}, domain...),
 	"cmd/shoal":          everything,
 
-	"internal/mutants/cmd": {"internal/mutants", "clock"},
+	"internal/mutants/cmd":  {"internal/mutants", "clock"},
+	"examples/reef/fishing": {"season", "node", "store", "clock", "doc", "internal/name"},
 }
 
 // parts is what profiles are made of.

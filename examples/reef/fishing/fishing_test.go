@@ -25,8 +25,12 @@ func TestEveryKindBitesAndSomeGetAway(t *testing.T) {
 			t.Fatalf("%+v: %d coins, %d experience", fish, fish.Coins(), fish.Experience())
 		}
 	}
-	if !(seen[fishing.Common] > seen[fishing.Uncommon] && seen[fishing.Uncommon] > seen[fishing.Rare] && seen[fishing.Rare] > seen[fishing.Legendary] && seen[fishing.Legendary] > 0) {
-		t.Errorf("bites: %v", seen)
+	rarest := 10_000
+	for _, r := range []fishing.Rarity{fishing.Common, fishing.Uncommon, fishing.Rare, fishing.Legendary} {
+		if seen[r] == 0 || seen[r] >= rarest {
+			t.Errorf("%d %s fish bit, of the rarity before %d", seen[r], r, rarest)
+		}
+		rarest = seen[r]
 	}
 	if lost < 2000 || lost > 3000 {
 		t.Errorf("%d of 10,000 got away, about a quarter expected", lost)
@@ -89,5 +93,15 @@ func TestRevokeIsTheOppositeOfReward(t *testing.T) {
 		if err != nil || !data.Equal(fishing.NewPlayer()) {
 			t.Errorf("rank %d: %s %v", rank, data, err)
 		}
+	}
+}
+
+func TestNamesOfManyPlayers(t *testing.T) {
+	seen := make(map[string]bool)
+	for i := range 300 {
+		seen[fishing.Name(i)] = true
+	}
+	if len(seen) < 290 || !seen["Ann"] || !seen["Ann Reed"] || fishing.Name(10_000) == "" {
+		t.Errorf("%d names for 300 players", len(seen))
 	}
 }

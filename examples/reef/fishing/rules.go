@@ -1,7 +1,6 @@
 package fishing
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/shoalworks/shoal/doc"
@@ -77,15 +76,15 @@ func Reward(t season.Title) []doc.Op { return []doc.Op{doc.Increment("/coins", P
 // Revoke takes it back when a title is withdrawn or gets another rank.
 func Revoke(t season.Title) []doc.Op { return []doc.Op{doc.Increment("/coins", -Prize(t.Rank))} }
 
-// Name is the i-th player's name: "Ann", and after one round of the names "Ann 2".
+// Name is the i-th player's name: "Ann", and after one round of the names "Ann Reed".
 func Name(i int) string {
 	names := []string{
 		"Ann", "Bob", "Cid", "Dot", "Eve", "Finn", "Gil", "Hope", "Ida", "Jon", "Kai", "Lou", "Mae",
 		"Ned", "Ona", "Pip", "Quin", "Ray", "Sue", "Tom", "Una", "Vic", "Wes", "Xia", "Yul", "Zoe",
 	}
-	name := names[i%len(names)]
-	if round := i/len(names) + 1; round > 1 {
-		return fmt.Sprintf("%s %d", name, round)
+	families := []string{"Reed", "Cove", "Gale", "Shaw", "Wells", "Marsh", "Brook", "Finch", "Stone", "Ford", "Lane"}
+	if round := i / len(names); round > 0 {
+		return names[i%len(names)] + " " + families[(round-1)%len(families)]
 	}
-	return name
+	return names[i]
 }
