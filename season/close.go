@@ -46,7 +46,10 @@ func (c *closer) step(ctx context.Context, now time.Time) (next time.Time, err e
 	}
 	var out passed
 	if !now.Before(c.next) { // else it was kicked
-		every := max(s.cfg.CloseEvery, -s.cfg.CloseEvery)
+		every := s.cfg.CloseEvery
+		if every < 0 { // it closes nothing, and looks at what others close as often as by default
+			every = defaultCloseEvery
+		}
 		c.next = now.Add(every)
 		out, err = s.pass(ctx)
 		now = s.clock.Now() // it may have waited for the request budget
