@@ -67,6 +67,10 @@ func (s *Service) card(ctx context.Context, key string, data doc.Value, current 
 	for i, b := range s.cfg.Boards {
 		on := CardBoard{Board: b.Name, Title: b.Title, Stat: b.Stat}
 		on.Live, on.Counted = block.Stats[b.Stat]
+		if block.K > current+1 { // a season that has long to begin, see Joined
+			c.Boards[i] = on
+			continue
+		}
 		on.Standing, on.OK, on.Total, on.Err = s.standingOn(ctx, boardAt{block.K, i}, key)
 		if ctx.Err() != nil {
 			return Card{}, fmt.Errorf("season: card of %s: %w", shown(key), context.Cause(ctx))

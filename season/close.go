@@ -15,7 +15,6 @@ const (
 	closePerPass = 16                // seasons that one pass closes at most
 	earlyLook    = 1000              // seasons that one pass looks at for results of others
 	retryAfter   = 30 * time.Second  // after a pass that left a season waiting, at most
-	lookEvery    = 300 * time.Second // how often a node that closes nothing looks at what others closed
 	soon         = time.Second       // after a pass that was cut short
 	maxCloseJit  = 10 * time.Second  // jitter of the pass after a boundary, at most
 	closeTries   = 4                 // how often one close starts over when others move things
@@ -48,8 +47,8 @@ func (c *closer) step(ctx context.Context, now time.Time) (next time.Time, err e
 	var out passed
 	if !now.Before(c.next) { // else it was kicked
 		every := s.cfg.CloseEvery
-		if every < 0 {
-			every = lookEvery
+		if every < 0 { // it closes nothing, and looks at what others close as often as by default
+			every = defaultCloseEvery
 		}
 		c.next = now.Add(every)
 		if s.cfg.CloseEvery < 0 {

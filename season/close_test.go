@@ -509,6 +509,44 @@ func TestANodeMayBeToldNotToClose(t *testing.T) {
 	})
 }
 
+// A node that closes nothing looks around as often as by default, and not without a pause.
+func TestANodeThatClosesNothingRests(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.cfg.CloseEvery = -1
+		h := w.host("a", hostOptions{loops: true})
+		h.play(h.join("ada"), "catch")
+		w.until(time.Minute + time.Second)
+		read := countReads(h)
+		time.Sleep(25 * time.Minute)
+		if n := read(); n < 5 || n > 30 {
+			t.Fatalf("%d reads in 25 minutes", n)
+		}
+	})
+}
+
+// A value that is refused while its season still is the block's is told of once, and not
+// again when it has moved to owed.
+func TestARefusedValueIsToldOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		a, b := w.host("a", hostOptions{}), w.host("b", hostOptions{})
+		ada := a.join("ada")
+		a.play(ada, "catch")
+		w.pastGrace(0)
+		b.closeDue()
+		a.window() // refused, from the block
+		a.window()
+		a.play(ada, "catch")
+		a.window() // now it is owed
+		a.window()
+		if got := a.refused(); len(got) != 1 || got[0].Score != 1 {
+			t.Fatalf("refused %+v", got)
+		}
+		if v, err := a.View(ada); err != nil || v.Owed != nil || v.Stats["fish"] != 1 {
+			t.Fatalf("%+v, %v", v, err)
+		}
+	})
+}
+
 // closedThrough never goes back, whoever writes it when.
 func TestClosedThroughNeverGoesBack(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {

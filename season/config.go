@@ -80,6 +80,8 @@ const (
 	maxBoards    = 32
 	maxTitle     = 64 // bytes
 	defaultCycle = 20
+
+	defaultCloseEvery = 300 * time.Second
 )
 
 // Reef is the configuration of the seed, the fishing game: 45-day seasons from 2026-08-11,
@@ -116,7 +118,7 @@ func (c Config) withDefaults(season string) (Config, error) {
 	orDefault(&c.Grace, 300*time.Second)
 	orDefault(&c.FlushEvery, 30*time.Second)
 	orDefault(&c.FirstClose, 60*time.Second)
-	orDefault(&c.CloseEvery, 300*time.Second)
+	orDefault(&c.CloseEvery, defaultCloseEvery)
 	orDefault(&c.Top, 50)
 	orDefault(&c.Keep, 2*c.Top)
 	orDefault(&c.CacheFor, 30*time.Second)

@@ -398,6 +398,10 @@ func (s *Service) pay(ctx context.Context, p *player) {
 	settled := p.allSettled()
 	var ks []int64
 	for k := range settled {
+		if s.rules.isIn(p.session.Data(), k) {
+			delete(settled, k) // answered for already, and to be owed when the block moves on
+			continue
+		}
 		if why, err := s.isOver(ctx, k); err != nil || why == nil {
 			delete(settled, k)
 			continue

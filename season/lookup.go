@@ -47,14 +47,14 @@ func (s *Service) results(ctx context.Context, ks []int64) (_ map[int64]*Result,
 }
 
 // shelved splits seasons into what memory answers for and what has to be read. Of a season
-// that recently had no result, memory answers that there is none.
+// that recently had no result, memory answers that there is none, until it is known to be closed.
 func (s *Service) shelved(ks []int64) (out map[int64]*Result, missing []int64) {
 	out = make(map[int64]*Result, len(ks))
 	now := s.clock.Now()
 	for _, k := range ks {
 		if r, ok := s.shelf.get(k); ok {
 			out[k] = r
-		} else if !s.shelf.isAbsent(k, now) {
+		} else if s.shelf.isClosed(k) || !s.shelf.isAbsent(k, now) {
 			missing = append(missing, k)
 		}
 	}

@@ -2,6 +2,7 @@ package season
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -204,7 +205,8 @@ func (s *Service) createBoards(ctx context.Context, k int64) (map[string]string,
 }
 
 // createBoard creates a board or answers the one there is. An unknown outcome is asked again:
-// creating twice is creating once, and the board's own generation is what counts.
+// creating twice is creating once, and the board's own generation is what counts. A board that
+// another release has made with the other order stays as it is until the season's end.
 func (s *Service) createBoard(ctx context.Context, k int64, b Board) (store.BoardInfo, error) {
 	id := s.cfg.ID(k)
 	key := BoardKey(s.set, b.Name, id)
@@ -212,6 +214,13 @@ func (s *Service) createBoard(ctx context.Context, k int64, b Board) (store.Boar
 	info, err := s.boards.Create(ctx, key, spec)
 	if store.OutcomeOf(err) == store.Unknown && ctx.Err() == nil {
 		info, err = s.boards.Create(ctx, key, spec)
+	}
+	if errors.Is(err, store.ErrInvalid) {
+		if there, otherwise := s.boards.Info(ctx, key); otherwise == nil && there.Order != b.Order {
+			s.log.WarnContext(ctx, "a board has another order than is configured, and keeps it in this season",
+				"season", id, "board", b.Name, "order", there.Order, "configured", b.Order)
+			info, err = there, nil
+		}
 	}
 	if err != nil {
 		return store.BoardInfo{}, fmt.Errorf("season: create board %s of %s: %w", b.Name, id, err)

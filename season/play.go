@@ -179,11 +179,23 @@ func (s *Service) Joined(ctx context.Context, session Session) ([]Title, error) 
 	if parcels, err := s.parcels(p, session.Data()); err == nil && len(parcels) > 0 {
 		p.changed.Add(1)
 	}
+	s.warnOfAhead(ctx, session)
 	if unread != nil {
 		return nil, unread
 	}
 	titles, _, err := s.grantTo(ctx, p)
 	return titles, err
+}
+
+// warnOfAhead tells operators of a block that is further ahead of time than clocks explain: it
+// stays in its season, because no block ever goes back by itself, and the player is on no board
+// until then. An edit of its season brings it back.
+func (s *Service) warnOfAhead(ctx context.Context, session Session) {
+	current := s.season()
+	if b, err := s.rules.view(session.Data(), current, current); err == nil && b.K > current+1 {
+		s.log.WarnContext(ctx, "a player's block is of a season that has long to begin; edit its member season to bring it back",
+			"key", session.Key(), "season", b.Season, "path", s.cfg.Path)
+	}
 }
 
 // Left writes a session's last values, and waits for the boards at most 5 s; call it before

@@ -81,7 +81,7 @@ func processedFrom(v doc.Value) (p Processed, ok bool) {
 	p.Through = max(through, -1)
 	extra, _ := v.Member("extra")
 	for _, item := range extra.Items() {
-		if k, ok := item.AsInt(); ok && k > p.Through {
+		if k, ok := integer(item); ok && k > p.Through {
 			p.Extra = append(p.Extra, k)
 		}
 	}

@@ -55,6 +55,9 @@ func boardResult(b Board, page store.Page, top int) BoardResult {
 		Board: b.Name, Title: b.Title, Order: b.Order.String(), Total: page.Total,
 		Top: []Placed{}, Reserve: []Placed{},
 	}
+	if page.Info.Order != 0 { // a board keeps the order that it was made with
+		res.Order = page.Info.Order.String()
+	}
 	for i, e := range page.Entries {
 		p := Placed{Rank: i + 1, Key: e.Key, Score: e.Score, Name: nameOf(e.Meta)}
 		if i < top {

@@ -144,6 +144,9 @@ func (sh *shelf) know(p progress) {
 		sh.mu.heardAll = p.through
 	}
 	sh.mu.known = true
+	if p.started && !sh.mu.started { // what was before the first season is no news either
+		sh.mu.heardAll = max(sh.mu.heardAll, p.first-1)
+	}
 	if p.started { // a read that is overtaken by a later one takes nothing back
 		sh.mu.started, sh.mu.first = true, p.first
 	}

@@ -165,6 +165,17 @@ func (r *rules) owes(block doc.Value, season string, values doc.Value) bool {
 	return ok && now.Equal(values)
 }
 
+// isIn tells whether the counters are those of season k.
+func (r *rules) isIn(data doc.Value, k int64) bool {
+	block, err := r.block(data)
+	if err != nil {
+		return false
+	}
+	member, _ := block.Member("season")
+	id, _ := member.AsString()
+	return id == r.cfg.ID(k)
+}
+
 // pay removes owed values that are settled, for seasons that need them no more.
 func (r *rules) pay(data doc.Value, settled map[int64]doc.Value) ([]doc.Op, error) {
 	block, err := r.block(data)
