@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/store"
 )
 
-// This file has a person's entries on boards go with their profile (profile.Set.Erase).
+// This file has a person's entries on boards, and places in the results of seasons, go with
+// their profile (profile.Set.Erase).
 
 // eraseFrom has what the boards hold of a key removed when the profile is erased: those that
 // mirror the set, those of the seasons that it plays, and, if it is the ranked set, all others.
@@ -20,7 +23,9 @@ func (n *Node) eraseFrom(o Options) {
 			continue // who is erased there is not erased: the boards are the fleet's
 		}
 		mine := func(board string) bool { return n.setOf(o, board) == name }
-		set.OnErase(func(ctx context.Context, key string) error { return n.unrank(ctx, mine, key) })
+		set.OnErase(func(ctx context.Context, key string) error {
+			return errors.Join(n.unrank(ctx, mine, key), n.leaveSeasons(ctx, name, key))
+		})
 	}
 }
 
@@ -60,6 +65,18 @@ func (n *Node) unrank(ctx context.Context, mine func(board string) bool, key str
 	}
 	if err := n.boards.EraseKey(ctx, key, mine); err != nil {
 		return fmt.Errorf("shoal: erase %s: %w", key, err)
+	}
+	return nil
+}
+
+// leaveSeasons forgets a key in the results of the seasons that the set plays.
+func (n *Node) leaveSeasons(ctx context.Context, set, key string) error {
+	for _, name := range slices.Sorted(maps.Keys(n.seasons)) {
+		if c := n.seasons[name]; c.set == set {
+			if err := c.EraseKey(ctx, key); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

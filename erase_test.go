@@ -5,11 +5,14 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/shoalworks/shoal"
 	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/profile"
+	"github.com/shoalworks/shoal/season"
 	"github.com/shoalworks/shoal/shared"
 )
 
@@ -96,4 +99,46 @@ func TestDocumentsAreShared(t *testing.T) {
 	if n.Documents("nothing") != nil {
 		t.Error("a set that nobody has declared")
 	}
+}
+
+// case S18: who is erased leaves the results of seasons, and the sealed boards that they are of;
+// the place stays.
+func TestErasedPlayersLeaveTheSeasons(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rules := season.Reef()
+		rules.Epoch, rules.Length = time.Now().UTC(), time.Hour
+		n := started(t, &shoal.Options{
+			Sets:    map[string]*profile.Options{"players": nil},
+			Seasons: map[string]shoal.Season{"reef": {Set: "players", Rules: rules}},
+		})
+		reef := n.Season("reef")
+		for _, key := range []string{"ann", "bob"} {
+			s, err := n.Set("players").Load(t.Context(), key, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := reef.Record(s, season.Event{Name: "catch"}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Release(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Hour + 10*time.Minute) // closed by the loop
+		if out, err := n.Set("players").Erase(t.Context(), "ann", profile.Source{Kind: profile.SourceOperator}, nil); err != nil || !out.Done {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		res, err := reef.Result(t.Context(), "C1S1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		top := res.Boards[0].Top
+		if len(top) != 2 || !strings.HasPrefix(top[0].Key, "erased-") || top[0].Score != 1 || top[1].Key != "bob" {
+			t.Errorf("the places are %+v", top)
+		}
+		found, err := n.Store().Boards().Scores(t.Context(), season.BoardKey("reef", "Fish", "C1S1"), "ann", "bob")
+		if _, still := found["ann"]; err != nil || still || len(found) != 1 {
+			t.Errorf("the sealed board has %+v, %v", found, err)
+		}
+	})
 }

@@ -192,7 +192,11 @@ func (s *Service) closeUntil(ctx context.Context, prog progress, now time.Time) 
 		}
 	}
 	if through > prog.through {
-		if err := s.moveThrough(ctx, through); err != nil {
+		err := s.eraseLate(ctx, prog.through+1, through)
+		if err == nil {
+			err = s.moveThrough(ctx, through)
+		}
+		if err != nil {
 			errs = append(errs, err)
 		} else {
 			s.shelf.know(progress{started: true, first: prog.first, through: through})

@@ -56,6 +56,9 @@ func decodeCorrections(id string, data []byte) ([]Correction, error) {
 type correctedRecord struct {
 	Format  int            `json:"format"`
 	Seasons map[string]int `json:"seasons"`
+	// Erased grows before and after results and corrections are rewritten, because a player was
+	// erased: what was read of them before is read again.
+	Erased int `json:"erased,omitempty"`
 }
 
 // decodeCorrected reads the index; a missing one is empty.
@@ -84,7 +87,7 @@ func (c correctedRecord) promising(id string, n int) (next correctedRecord, chan
 	seasons := make(map[string]int, len(c.Seasons)+1)
 	maps.Copy(seasons, c.Seasons)
 	seasons[id] = n
-	return correctedRecord{correctionsFormat, seasons}, true
+	return correctedRecord{correctionsFormat, seasons, c.Erased}, true
 }
 
 // about tells whether a ruling concerns a board: those it names, or all.
@@ -155,18 +158,30 @@ func outOf(res *Result, list []Correction) []map[string]bool {
 	o := make([]map[string]bool, len(res.Boards))
 	for _, c := range list {
 		for i := range res.Boards {
-			switch {
-			case !c.about(res.Boards[i].Board):
-			case c.Reinstates:
-				delete(o[i], c.Key)
-			case o[i] == nil:
-				o[i] = map[string]bool{c.Key: true}
-			default:
-				o[i][c.Key] = true
+			if !c.about(res.Boards[i].Board) {
+				continue
+			}
+			for _, key := range c.keys() {
+				switch {
+				case c.Reinstates:
+					delete(o[i], key)
+				case o[i] == nil:
+					o[i] = map[string]bool{key: true}
+				default:
+					o[i][key] = true
+				}
 			}
 		}
 	}
 	return o
+}
+
+// keys are those that a result may have for the player.
+func (c Correction) keys() []string {
+	if c.Alias == "" {
+		return []string{c.Key}
+	}
+	return []string{c.Key, c.Alias}
 }
 
 // changes tells whether a correction would change how a result with corrections stands. One

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/shoalworks/shoal/store"
 )
 
 // docket is what a node knows of corrections. The index is believed for absentFor; the
@@ -19,6 +21,7 @@ type docket struct {
 		lists    map[string]*listed // at most MaxResults
 		signed   map[string]CloseRecord
 		used     uint64
+		erased   int // what the index said of erasures
 	}
 }
 
@@ -124,7 +127,7 @@ func (d *docket) standings(res *Result, list []Correction) *Standings {
 	if len(list) == 0 {
 		return standingsOf(res, nil)
 	}
-	if st := d.computed(res.Season, len(list)); st != nil {
+	if st := d.computed(res, len(list)); st != nil {
 		return st
 	}
 	st := standingsOf(res, list)
@@ -136,11 +139,11 @@ func (d *docket) standings(res *Result, list []Correction) *Standings {
 	return st
 }
 
-func (d *docket) computed(id string, count int) *Standings {
+func (d *docket) computed(res *Result, count int) *Standings {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	l := d.mu.lists[id]
-	if l == nil || l.standings == nil || l.standings.Corrections != count {
+	l := d.mu.lists[res.Season]
+	if l == nil || l.standings == nil || l.standings.Corrections != count || l.standings.Result != res {
 		return nil
 	}
 	return l.standings
@@ -160,12 +163,42 @@ func (d *docket) unfulfilled(now time.Time) (ids []string) {
 	return ids[:min(len(ids), maxLookup)]
 }
 
+// erasedUpTo keeps what the index says of erasures. grew tells that results and corrections that
+// were read before may name somebody who was erased; those corrections are forgotten.
+func (d *docket) erasedUpTo(n int) (grew bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n <= d.mu.erased {
+		return false
+	}
+	d.mu.erased = n
+	clear(d.mu.lists)
+	return true
+}
+
+// erasures is what the index said of erasures when it was last read.
+func (d *docket) erasures() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.mu.erased
+}
+
+// forget has a season's corrections read again.
+func (d *docket) forget(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.mu.lists, id)
+}
+
 // takeIndex keeps a read of the index, and has everybody who is online looked at when there is
 // something new.
 func (s *Service) takeIndex(data []byte, at time.Time) error {
 	index, err := decodeCorrected(data)
 	if err != nil {
 		return err
+	}
+	if s.docket.erasedUpTo(index.Erased) {
+		s.shelf.forget()
 	}
 	if s.docket.promise(index.Seasons, at) {
 		s.shelf.stir()
@@ -269,6 +302,18 @@ func (s *Service) standingsFor(ctx context.Context, results []*Result) ([]*Stand
 		out[i] = s.docket.standings(res, lists[res.Season])
 	}
 	return out, nil
+}
+
+// coherent reads standings again when a player was erased while they were read: a result of
+// before and corrections of after do not belong together.
+func (s *Service) coherent(read func() ([]*Standings, error)) (list []*Standings, err error) {
+	for range closeTries {
+		before := s.docket.erasures()
+		if list, err = read(); err != nil || s.docket.erasures() == before {
+			return list, err
+		}
+	}
+	return nil, fmt.Errorf("season: standings of %s: %w: players are being erased", s.set, store.ErrUnavailable)
 }
 
 // lookAgain reads corrections that were promised and not found, so that players who are online

@@ -39,6 +39,8 @@ var (
 	ErrNotDue = errors.New("season: not due")
 	// ErrBoardFine: a season is not closed without a board that can be read and vouched for.
 	ErrBoardFine = errors.New("season: the board is fine")
+	// ErrErasing: too many erased players wait for seasons that are over and not closed yet.
+	ErrErasing = errors.New("season: too many erasures wait for seasons to be closed")
 	// ErrFull: the outbox is full; the value stays with the session and is sent later.
 	ErrFull = errors.New("season: outbox full")
 )

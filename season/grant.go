@@ -78,17 +78,19 @@ func (s *Service) corrected(block doc.Value) []int64 {
 
 // standingsIn is how those of the seasons stand that are closed.
 func (s *Service) standingsIn(ctx context.Context, ks []int64) ([]*Standings, error) {
-	found, err := s.results(ctx, ks)
-	if err != nil {
-		return nil, err
-	}
-	results := make([]*Result, 0, len(ks))
-	for _, k := range ks {
-		if found[k] != nil {
-			results = append(results, found[k])
+	return s.coherent(func() ([]*Standings, error) {
+		found, err := s.results(ctx, ks)
+		if err != nil {
+			return nil, err
 		}
-	}
-	return s.standingsFor(ctx, results)
+		results := make([]*Result, 0, len(ks))
+		for _, k := range ks {
+			if found[k] != nil {
+				results = append(results, found[k])
+			}
+		}
+		return s.standingsFor(ctx, results)
+	})
 }
 
 // store grants the titles of results in one transaction and tells of them when it is durable.

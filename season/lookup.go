@@ -74,6 +74,9 @@ func (s *Service) take(k int64, rec store.Record) (*Result, error) {
 	if res.K != k {
 		return nil, fmt.Errorf("season: read %s: it is the result of season %d", rec.Key, res.K)
 	}
+	if res.hasErased() {
+		s.docket.forget(res.Season) // corrections that were read before may not know the alias
+	}
 	s.shelf.put(res)
 	return res, nil
 }

@@ -101,6 +101,17 @@ func (o *outbox) settle(p parcel) {
 	}
 }
 
+// forget removes what waits of a player.
+func (o *outbox) forget(key string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for at := range o.mu.parcels {
+		if at.key == key {
+			delete(o.mu.parcels, at)
+		}
+	}
+}
+
 // size is how many parcels wait.
 func (o *outbox) size() int {
 	o.mu.Lock()

@@ -13,7 +13,8 @@ import (
 
 const resultFormat = 1
 
-// Result is how a season ended. It is created once and never changes: racing closers compute
+// Result is how a season ended. It is created once and never changes, but for a player who is
+// erased ([Service.EraseKey]): racing closers compute
 // the same bytes from the same sealed boards, so no time and no node is in it.
 type Result struct {
 	Format int    `json:"format"`

@@ -29,9 +29,10 @@ type Correction struct {
 	// Reinstates tells that it takes an earlier disqualification back.
 	Reinstates bool `json:"reinstates,omitempty"`
 	Ruling
+	// Alias is what the result calls the player from now on, while the player is being erased
+	// ([Service.EraseKey]). Empty otherwise.
+	Alias string `json:"alias,omitempty"`
 }
-
-var errUnbuilt = errors.New("season: not built")
 
 // Disqualify takes a player out of the standings of a closed season, on the boards that the
 // ruling names: those below move up, and the reserve fills in. It answers the standings.
@@ -89,14 +90,16 @@ func (s *Service) Corrections(ctx context.Context, id string) ([]Correction, err
 // memory after the first read. Corrections made on another node may be missing for up to 30 s.
 // Errors are those of [Service.Result]. What is answered is shared and must not be changed.
 func (s *Service) Standings(ctx context.Context, id string) (*Standings, error) {
-	res, err := s.Result(ctx, id)
-	if err != nil {
-		return nil, err
-	}
 	if err := s.freshIndex(ctx); err != nil {
 		return nil, err
 	}
-	list, err := s.standingsFor(ctx, []*Result{res})
+	list, err := s.coherent(func() ([]*Standings, error) {
+		res, err := s.Result(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return s.standingsFor(ctx, []*Result{res})
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -87,6 +87,13 @@ func (sh *shelf) put(r *Result) {
 	sh.mu.progress++
 }
 
+// forget has results read again when they are needed. What is known to be closed stays so.
+func (sh *shelf) forget() {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	clear(sh.mu.results)
+}
+
 func (sh *shelf) evictLocked() {
 	var oldest int64
 	least := uint64(0)

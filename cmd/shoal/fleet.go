@@ -31,6 +31,8 @@ type fleetFlags struct {
 type setFlags struct {
 	fleetFlags
 	Set string `default:"players" placeholder:"NAME" help:"The set of profiles."`
+
+	seasons bool // the node knows the seasons that the set plays, without a part in them
 }
 
 // setTool is what a command on a set works with.
@@ -48,6 +50,9 @@ func (f *setFlags) onSet(ctx context.Context, o *output, do func(context.Context
 	opts := &shoal.Options{
 		Node: node.Options{Beat: time.Duration(cfg.Beat), DeadAfter: time.Duration(cfg.DeadAfter), Limits: cfg.Limits.limits()},
 		Sets: map[string]*profile.Options{f.Set: toolOptions()}, Ranked: cfg.ranks(f.Set),
+	}
+	if f.seasons {
+		opts.Seasons = cfg.idleSeasons(f.Set)
 	}
 	return f.onNode(ctx, o, cfg.Store, opts, func(ctx context.Context, n *shoal.Node) error {
 		return do(ctx, &setTool{printer: printer{o, f.JSON}, set: n.Set(f.Set)})

@@ -89,7 +89,8 @@ type eraseCommand struct {
 // Help is shown by --help.
 func (*eraseCommand) Help() string {
 	return `Removes what is stored of a person, at their request: the profile, its mail, versions, audit log, journal, copies in
-quarantine, and their entries on boards. A server that holds the profile loses it. It cannot be taken back. When it is
+quarantine, their entries on boards, and their name and key in the results of seasons, where the place stays. The seasons
+are those of the configuration (--config). A server that holds the profile loses it. It cannot be taken back. When it is
 interrupted, run it again: it goes on. Receipts stay, as a hash of whose they are, so that they cannot be claimed again.
 
 ` + exitCodes
@@ -97,6 +98,7 @@ interrupted, run it again: it goes on. Receipts stay, as a hash of whose they ar
 
 // Run erases.
 func (c *eraseCommand) Run(ctx context.Context, o *output) error {
+	c.seasons = true
 	return c.onSet(ctx, o, func(ctx context.Context, t *setTool) error {
 		if c.DryRun {
 			v, err := t.set.Read(ctx, c.Key)
@@ -113,7 +115,7 @@ func (c *eraseCommand) Run(ctx context.Context, o *output) error {
 		}
 		out, err := t.set.Erase(ctx, c.Key, c.source(), nil)
 		if err != nil {
-			return fmt.Errorf("%w\nrun it again: it goes on where it was", err)
+			return seasonHelp(fmt.Errorf("%w\nrun it again: it goes on where it was", err))
 		}
 		return t.print(erasedOf(c.Key, out), func() {
 			if !out.Found {

@@ -96,6 +96,17 @@ func (c *config) options(logger *slog.Logger) (*shoal.Options, error) {
 	}, nil
 }
 
+// idleSeasons are the seasons that a set plays, for a tool.
+func (c *config) idleSeasons(set string) map[string]shoal.Season {
+	out := make(map[string]shoal.Season)
+	for name, s := range c.Seasons {
+		if s.Set == set {
+			out[name] = shoal.Season{Set: set, Rules: s.Rules, Idle: true}
+		}
+	}
+	return out
+}
+
 // shorten makes every season as long as the flags say.
 func (c *seasonSpan) shorten(opts *shoal.Options) error {
 	if c.SeasonLength == 0 && c.SeasonEpoch == "" {
