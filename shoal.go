@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/shoalworks/shoal/board"
+	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/season"
@@ -191,6 +192,20 @@ func (c *Competition) Set() string { return c.set }
 // [season.Service.Record].
 func (c *Competition) Record(s *profile.Session, events ...season.Event) error {
 	return c.Service.Record(player{s}, events...)
+}
+
+// Play makes a transaction of the game's own and counts events of the player with it, all or
+// nothing: a catch that counts and is in the bag. The operations keep away from the season's
+// block. It answers as profile.Session.Change does, and as [season.Service.Record].
+func (c *Competition) Play(s *profile.Session, src profile.Source, ops []doc.Op, events ...season.Event) (commit profile.Commit, err error) {
+	err = c.RecordWith(player{s}, events, func(count func(doc.Value) ([]doc.Op, error)) error {
+		commit, err = s.Change(src, func(data doc.Value) ([]doc.Op, error) {
+			counted, err := count(data)
+			return slices.Concat(ops, counted), err
+		})
+		return err
+	})
+	return commit, err
 }
 
 // View reads the player's block as of the current season; see [season.Service.View].

@@ -24,7 +24,9 @@ type Board struct {
 	Order store.Order
 	// Rewards are what the places of a closed season get, as operations on the profile that are
 	// part of the transaction which stores the title, before those of Deps.Reward. The first
-	// that covers the rank applies. At most 32. Default none.
+	// that covers the rank applies, as the node is configured that stores the title. A
+	// Deps.Revoke takes these back too, since a corrected title is rewarded anew. At most 32.
+	// Default none.
 	Rewards []Reward
 }
 

@@ -34,6 +34,9 @@ func (r *rules) nameIn(data doc.Value) []byte {
 	return nil
 }
 
+// NameOf is the display name that an entry of a season's board has, empty when it has none.
+func NameOf(e store.Entry) string { return nameOf(e.Meta) }
+
 // nameOf is the display name in an entry's metadata, whoever wrote it.
 func nameOf(meta []byte) string { return cleanName(string(meta[:min(len(meta), longestName)])) }
 

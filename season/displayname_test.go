@@ -70,6 +70,9 @@ func TestNamesTravelWithTheScores(t *testing.T) {
 		if got := h.leaders("Fish"); !slices.Equal(got, []string{"1 Ada(ada):3", "2 (bob):2", "3 (cyd):1"}) {
 			t.Fatalf("fish %q", got)
 		}
+		if page, err := h.Top(t.Context(), "Fish", 2); err != nil || season.NameOf(page.Entries[0].Entry) != "Ada" || season.NameOf(page.Entries[1].Entry) != "" {
+			t.Fatalf("%+v, %v", page, err)
+		}
 		call(t, ada, doc.MustString("Countess"))
 		h.play(ada, "catch")
 		h.window()

@@ -117,7 +117,9 @@ func (s *Service) page(ctx context.Context, at boardAt) (*shownPage, error) {
 		switch {
 		case err != nil && (before == nil || ctx.Err() != nil || errors.Is(err, ErrMemory)):
 			return nil, s.failedFor(), err
-		case err != nil: // the store does not answer: what was shown is shown for another while
+		case err != nil:
+			s.log.WarnContext(ctx, "a board cannot be read; the page before is shown for another while",
+				"season", s.cfg.ID(at.k), "board", s.cfg.Boards[at.board].Name, "err", err)
 			return *before, s.cfg.CacheFor, nil
 		case before != nil && samePage(page, (*before).page): // a cache below is about to read anew
 			return *before, s.cfg.CacheFor / 16, nil
