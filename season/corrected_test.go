@@ -479,3 +479,42 @@ func TestARefusedRevocationKeepsTheCorrectionBack(t *testing.T) {
 		}
 	})
 }
+
+// One reward that the profile refuses keeps its own season back, and nothing else.
+func TestARefusedRewardKeepsOnlyItsOwnSeasonBack(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{})
+		winSeasons(t, w, h, 3)
+		w.pastGrace(2)
+		h.closeDue()
+		odd := func(title season.Title) []doc.Op {
+			if title.Season == "C1S2" {
+				return []doc.Op{doc.Increment("/gems", 1).AtMost(doc.Int(0))}
+			}
+			return prize(title)
+		}
+		b := w.host("b", hostOptions{deps: season.Deps{Reward: odd}})
+		ada := w.profiles.load("ada")
+		set(t, ada, "/coins", 0)
+		set(t, ada, "/gems", 0)
+		for range 2 {
+			_, err := b.Joined(t.Context(), ada)
+			if !errors.Is(err, doc.ErrBounds) || w.coins("ada") != 200 {
+				t.Fatalf("%v, %d coins", err, w.coins("ada"))
+			}
+			if v, err := b.View(ada); err != nil || len(v.Titles) != 2 || v.Processed.Has(1) || !v.Processed.Has(2) {
+				t.Fatalf("%+v, %v", v, err)
+			}
+		}
+		if got := b.titles(); !slices.Equal(got, []string{"ada Fish@C1S1", "ada Fish@C1S3"}) {
+			t.Fatalf("told %v", got)
+		}
+		set(t, ada, "/gems", -1)
+		if titles, err := b.Joined(t.Context(), ada); err != nil || len(titles) != 1 || titles[0].Season != "C1S2" {
+			t.Fatalf("%v, %v", titles, err)
+		}
+		if v, err := b.View(ada); err != nil || len(v.Titles) != 3 || v.Processed.Through != 2 || v.Processed.Extra != nil {
+			t.Fatalf("%+v, %v", v, err)
+		}
+	})
+}
