@@ -109,6 +109,22 @@ func (d *docket) sign(rec CloseRecord) {
 	d.mu.signed[rec.Season] = rec
 }
 
+// begun is the set's progress without beginning it: one read for all who ask, until it has begun.
+func (s *Service) begun(ctx context.Context) (p progress, err error) {
+	if p := s.shelf.stored(); p.started {
+		return p, nil
+	}
+	release, err := s.look(ctx)
+	if err != nil {
+		return progress{}, err
+	}
+	defer func() { release(err) }()
+	if p := s.shelf.stored(); p.started {
+		return p, nil
+	}
+	return s.readProgress(ctx)
+}
+
 // Results lists the results of closed seasons, the newest first: those before the season with
 // the id before ("": from the newest on), at most limit, which is brought into 1 to 50. A season
 // that is not closed is passed over; one that another node closed in the last 30 s may be. Less
@@ -123,12 +139,9 @@ func (s *Service) Results(ctx context.Context, before string, limit int) ([]*Res
 		}
 		k = min(k, at-1)
 	}
-	p := s.shelf.stored()
-	if !p.started {
-		var err error
-		if p, err = s.readProgress(ctx); err != nil || !p.started {
-			return nil, err
-		}
+	p, err := s.begun(ctx)
+	if err != nil || !p.started {
+		return nil, err
 	}
 	limit = min(max(limit, 1), maxLookup)
 	var out []*Result

@@ -63,10 +63,10 @@ type correctedRecord struct {
 
 // decodeCorrected reads the index; a missing one is empty.
 func decodeCorrected(data []byte) (correctedRecord, error) {
-	c := correctedRecord{Format: correctionsFormat}
 	if data == nil {
-		return c, nil
+		return correctedRecord{Format: correctionsFormat}, nil
 	}
+	var c correctedRecord
 	if err := json.Unmarshal(data, &c); err != nil {
 		return correctedRecord{}, fmt.Errorf("season: decode the index of corrections: %w", err)
 	}

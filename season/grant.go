@@ -61,7 +61,7 @@ func (s *Service) grantTo(ctx context.Context, p *player) (titles []Title, more 
 	}
 	if len(standings) > 0 {
 		if titles, err = s.store(ctx, p, prog.first, standings); err != nil {
-			return nil, true, err
+			return titles, true, err
 		}
 	}
 	if !more {
@@ -93,8 +93,30 @@ func (s *Service) standingsIn(ctx context.Context, ks []int64) ([]*Standings, er
 	})
 }
 
-// store grants the titles of results in one transaction and tells of them when it is durable.
+// store grants the titles of results in one transaction and tells of them when it is durable. If
+// that is refused, because the profile does not take one of the rewards, each season is tried by
+// itself, so that only what is refused is kept back.
 func (s *Service) store(ctx context.Context, p *player, first int64, standings []*Standings) ([]Title, error) {
+	told, err := s.commit(p, first, standings)
+	if err != nil && len(standings) > 1 {
+		var errs []error
+		for _, st := range standings {
+			if p.gone() {
+				break
+			}
+			t, err := s.commit(p, first, []*Standings{st})
+			told.titles, told.changes = append(told.titles, t.titles...), append(told.changes, t.changes...)
+			if err != nil && len(errs) < 3 {
+				errs = append(errs, err)
+			}
+		}
+		err = errors.Join(errs...)
+	}
+	return told.titles, errors.Join(err, s.tell(ctx, p, told))
+}
+
+// commit is the transaction of store, in memory.
+func (s *Service) commit(p *player, first int64, standings []*Standings) (tidings, error) {
 	o := occasion{
 		key: p.session.Key(), created: s.cfg.Season(p.session.Created()), first: first,
 		results: standings, settled: p.allSettled(), revocable: s.deps.Revoke != nil,
@@ -118,17 +140,17 @@ func (s *Service) store(ctx context.Context, p *player, first int64, standings [
 		return ops, nil
 	})
 	if errors.Is(err, errNothing) {
-		return nil, nil
+		return tidings{}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("season: titles of %s: %w", p.session.Key(), err)
+		return tidings{}, fmt.Errorf("season: titles of %s: %w", p.session.Key(), err)
 	}
 	for _, id := range g.owed {
 		if k, ok := s.cfg.Parse(id); ok {
 			p.forget([]int64{k})
 		}
 	}
-	return g.titles, s.tell(ctx, p, tidings{g.titles, g.changes})
+	return tidings{g.titles, g.changes}, nil
 }
 
 // tell has titles stored, and then tells the listeners: what is told may be paid for outside the
