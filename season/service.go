@@ -122,6 +122,10 @@ func (s *Service) run(ctx context.Context, kick <-chan struct{}, step func(conte
 		case <-ctx.Done():
 		}
 		timer.Stop()
+		select { // one step serves both
+		case <-kick:
+		default:
+		}
 	}
 }
 

@@ -94,7 +94,8 @@ func (r *records) Scan(ctx context.Context, rng store.Range) iter.Seq2[store.Rec
 func (r *records) Commit(ctx context.Context, txs ...store.Tx) []error {
 	w, detached := r.p.w, context.WithoutCancel(ctx)
 	made := w.Steps()
-	return r.p.call(ctx, request{
+	txs, was := inOrder(txs)
+	return backInOrder(r.p.call(ctx, request{
 		part: r.part, op: opCommit, key: txs[0][0].Key, units: len(txs),
 		apply: func(i int) error {
 			err := r.driver().Commit(detached, txs[i])[0]
@@ -115,7 +116,7 @@ func (r *records) Commit(ctx context.Context, txs ...store.Tx) []error {
 		},
 		content: func() uint64 { return hashTx(txs[0]) },
 		tell:    func(i int) string { return tellTx(txs[i]) },
-	})
+	}), was)
 }
 
 // hashTx stands for what a transaction writes, without the versions, which are chance.
