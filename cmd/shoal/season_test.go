@@ -135,7 +135,8 @@ func TestClosedSeasonsAreCorrectedOnTheCommandLine(t *testing.T) {
 	d.call("SeasonService/Results", `{"season":"reef","id":"C1S1"}`).want(t, "bob", "boards", 0, "entries", 0, "key")
 	d.call("ProfileService/Load", `{"set":"players","key":"bob"}`)
 	d.call("ProfileService/Save", `{"set":"players","key":"bob"}`)
-	x.has("titles bob", "bob in C1S2 (Cycle 1 Season 2), with 29 minutes ", "nothing was counted in it yet\n", "TITLE             SEASON  BOARD  SCORE\n#1 SEA KING (S1)  C1S1    Fish   2\n")
+	x.has("titles bob", "bob in C1S2 (Cycle 1 Season 2), with 29 minutes ", "as it is stored; what node-", "nothing was counted in it yet\n", "TITLE             SEASON  BOARD  SCORE\n#1 SEA KING (S1)  C1S1    Fish   2\n")
+	d.call("ProfileService/Release", `{"set":"players","key":"bob"}`)
 	if got := x.rows("titles bob"); !strings.HasPrefix(got, `{"key":"bob","season":"C1S2","stats":{},"boards":[{"board":"Fish","title":"SEA KING","total":0},`) ||
 		!strings.HasSuffix(got, `"titles":[{"season":"C1S1","board":"Fish","rank":1,"score":2,"text":"#1 SEA KING (S1)","corrections":1}]}`) {
 		t.Errorf("got %s", got)
