@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	closePerPass = 16               // seasons that one pass closes at most
-	earlyLook    = 1000             // seasons that one pass looks at for results of others
-	retryAfter   = 30 * time.Second // after a pass that left a season waiting, at most
-	soon         = time.Second      // after a pass that was cut short
-	maxCloseJit  = 10 * time.Second // jitter of the pass after a boundary, at most
-	closeTries   = 4                // how often one close starts over when others move things
+	closePerPass = 16                // seasons that one pass closes at most
+	earlyLook    = 1000              // seasons that one pass looks at for results of others
+	retryAfter   = 30 * time.Second  // after a pass that left a season waiting, at most
+	soon         = time.Second       // after a pass that was cut short
+	maxCloseJit  = 10 * time.Second  // jitter of the pass after a boundary, at most
+	closeTries   = 4                 // how often one close starts over when others move things
 )
 
 // closer is the state of the loop that closes seasons.

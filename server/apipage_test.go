@@ -202,7 +202,7 @@ var (
 	aCursor   = regexp.MustCompile(`"next":"([\w-]{60,})"`)
 	anID      = regexp.MustCompile(`"(id|next)":"[0-9a-f]{24}"`)
 	aLife     = regexp.MustCompile(`"generation":"[0-9a-f]{32}"`)
-	aDuration = regexp.MustCompile(`"(waited|age)":"[^"]*"|"(remaining)":"\d+\.\d+s"`)
+	aDuration = regexp.MustCompile(`"(waited|age|clockDifference)":"[^"]*"|"(remaining)":"\d+\.\d+s"`)
 )
 
 // pageCursor stands on the page for the cursor of the walk before.
@@ -227,7 +227,7 @@ func steady(d *daemon, body string) string {
 	body = anID.ReplaceAllString(body, `"$1":"e712f593c89ba2828d4cd691"`)
 	body = aLife.ReplaceAllString(body, `"generation":"c3da7b10992e4db1"`)
 	body = aSize.ReplaceAllString(body, `"bytes":312`)
-	sample := map[string]string{"waited": "0.004s", "age": "0.412s", "remaining": "3844800s"}
+	sample := map[string]string{"waited": "0.004s", "age": "0.412s", "remaining": "3844800s", "clockDifference": "0.003s"}
 	return aDuration.ReplaceAllStringFunc(body, func(text string) string {
 		name, _, _ := strings.Cut(strings.TrimPrefix(text, `"`), `"`)
 		return `"` + name + `":"` + sample[name] + `"`

@@ -369,7 +369,8 @@ func TestMetricsMakeNoCallToTheStore(t *testing.T) {
 
 func TestMetricsCountFailingSaves(t *testing.T) {
 	var m mute
-	d := startDaemon(t, setup{parts: func(p store.Parts) store.Parts {
+	// Without a journal, whose opening would save as well.
+	d := startDaemon(t, setup{set: profile.Options{JournalEvery: -1}, parts: func(p store.Parts) store.Parts {
 		m.Records = p.Durable
 		p.Durable = &m
 		return p

@@ -66,7 +66,7 @@ func (c *seasonReinstateCommand) Run(ctx context.Context, o *output) error {
 // rule makes a ruling, or shows what it would change.
 func (c *rulingFlags) rule(ctx context.Context, o *output, reinstates bool) error {
 	if err := name.CheckKey("KEY", c.Key); err != nil {
-		return err
+		return byKind(err)
 	}
 	if err := c.needNote(); err != nil && !c.DryRun {
 		return err

@@ -31,6 +31,7 @@ correction, come to the profile when the player next loads, or within minutes wh
 type seasonPlayer struct {
 	Key    string           `json:"key"`
 	Season string           `json:"season"`
+	Holder string           `json:"holder,omitempty"`
 	Stats  map[string]int64 `json:"stats"`
 	Boards []cardForm       `json:"boards"`
 	Titles []titleForm      `json:"titles"`
@@ -68,6 +69,9 @@ func (c *seasonTitlesCommand) Run(ctx context.Context, o *output) error {
 			return err
 		}
 		form := playerForm(c.Key, card)
+		if view.Holder != nil {
+			form.Holder = view.Holder.Node
+		}
 		return t.print(form, func() { t.printPlayer(form, card) })
 	})
 }
@@ -95,6 +99,9 @@ func playerForm(key string, card season.Card) seasonPlayer {
 
 func (t *seasonTool) printPlayer(p seasonPlayer, card season.Card) {
 	fmt.Fprintf(t.out, "%s in %s (%s), with %s left\n", p.Key, p.Season, card.Info.Name, inWords(card.Info.Remaining))
+	if p.Holder != "" {
+		fmt.Fprintf(t.out, "as it is stored; what %s has in memory may be newer\n", p.Holder)
+	}
 	if len(p.Stats) == 0 {
 		fmt.Fprintln(t.out, "nothing was counted in it yet")
 	} else {

@@ -1712,7 +1712,7 @@ func (x *SeasonClosedRequest) GetLimit() int32 {
 type SeasonClosedResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Seasons []*SeasonClosing       `protobuf:"bytes,1,rep,name=seasons,proto3" json:"seasons,omitempty"`
-	// Next is the before of the next page; absent when there is none.
+	// Next is the before of the next page, which may be empty; absent when there is none.
 	Next          *string `protobuf:"bytes,2,opt,name=next,proto3,oneof" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
