@@ -52,7 +52,7 @@ func TestARound(t *testing.T) {
 	if got := strings.Count(first, "You catch") + strings.Count(first, "It got away"); got != 6 {
 		t.Errorf("%d casts, want 6:\n%s", got, first)
 	}
-	card := regexp.MustCompile(`(?s)Otto in C\d+S\d+, with \d+ coins.*Fish .*on the board .*rank \d+ of 6`)
+	card := regexp.MustCompile(`(?s)Otto in C\d+S\d+, with \d+ coins.*Fish .*on the board .*rank \d+ of \d+`)
 	if !card.MatchString(first) {
 		t.Errorf("no card:\n%s", first)
 	}

@@ -62,7 +62,8 @@ func (r *round) play(ctx context.Context, server *shoal.Node) error {
 		return err
 	}
 	r.say("\n%s in %s, with %d coins in the purse:\n%s", r.name, now.ID, coinsIn(you.Data()), describe(card))
-	r.say("\nIt is kept in %s: come back with the same command.", r.folder)
+	r.say("\nIt is kept in %s: come back with the same command, or look from outside:", r.folder)
+	r.say("  go run ./cmd/shoal season show --store %s", r.folder)
 	return nil
 }
 
@@ -109,7 +110,7 @@ func (r *round) others(ctx context.Context, server *shoal.Node, rng *rand.Rand) 
 		if err != nil {
 			return err
 		}
-		for range rng.IntN(8) {
+		for range 1 + rng.IntN(8) {
 			if _, err := other.cast(rng); err != nil {
 				return err
 			}
