@@ -86,7 +86,7 @@ func TestDocumentedConfigurationIsRead(t *testing.T) {
 	if l := opts.Node.Limits; l.Node.Write != (node.Rate{Base: 60, PerPlayer: 10}) || l.Fleet.Write.Base != 6000 || l.Reserve != 10 || l.BackgroundWait != 150*time.Second {
 		t.Errorf("limits: %+v", l)
 	}
-	if r := opts.Seasons["reef"].Rules; r.Length != 1080*time.Hour || len(r.Stats) != 3 || r.Validate() != nil {
+	if r := opts.Seasons["reef"].Rules; r.Length != 1080*time.Hour || len(r.Stats) != 5 || r.Validate() != nil {
 		t.Errorf("season: %+v %v", r, r.Validate())
 	}
 }

@@ -37,10 +37,12 @@ func (s *show) run(ctx context.Context) error {
 		s.servers = append(s.servers, server)
 	}
 	s.say("Rod and Reef: %d players, two servers on one store, seasons of %v.", s.players, s.length)
+	var result *season.Result
 	var err error
-	for range s.seasons {
-		if err = s.season(ctx); err != nil {
-			break
+	for n := 0; n < s.seasons && err == nil; n++ {
+		result, err = s.season(ctx)
+		if n == 0 && err == nil {
+			err = s.disqualify(ctx, result)
 		}
 	}
 	return errors.Join(err, s.end(context.WithoutCancel(ctx))) // Ctrl-C ends the show in order, too
@@ -55,23 +57,23 @@ func (s *show) end(ctx context.Context) (err error) {
 	return err
 }
 
-// season is one season, from now to what comes after it.
-func (s *show) season(ctx context.Context) error {
+// season is one season, from now until everybody has what they won.
+func (s *show) season(ctx context.Context) (*season.Result, error) {
 	reef := s.servers[0].Season("reef")
 	now := reef.Current()
 	s.say("\n%s (%s) ends in %v. All counters are at zero.", now.Name, now.ID, now.Remaining.Round(time.Second))
 	if err := s.fish(ctx, now); err != nil {
-		return err
+		return nil, err
 	}
 
 	s.say("\n%s is over, and everybody goes home. Any server may close it in %v, when late values are in.", now.ID, s.rules.Grace)
 	result, err := s.result(ctx, now.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	by, err := reef.ClosedBy(ctx, now.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.say("%s has closed it. The result, which never changes:", by.Node)
 	for _, b := range result.Boards {
@@ -79,10 +81,7 @@ func (s *show) season(ctx context.Context) error {
 	}
 
 	s.say("\nWho comes back gets titles:")
-	if err := s.visit(ctx); err != nil {
-		return err
-	}
-	return s.disqualify(ctx, result)
+	return result, s.visit(ctx)
 }
 
 // fish has everybody fish until the season ends, and tells how it goes.
@@ -124,7 +123,7 @@ func (s *show) fishAs(ctx context.Context, i int, end time.Time) error {
 
 // show shows a player's card.
 func (s *show) show(ctx context.Context, a angler) error {
-	card, err := a.reef.CardOf(ctx, a.Key(), a.Data(), a.Created())
+	card, err := a.reef.Card(ctx, a.Session)
 	if err == nil {
 		s.say("  %s looks at the card:\n%s", nameIn(a.Data()), describe(card))
 	}

@@ -25,7 +25,8 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdin, os.Stdout); err != nil {
+	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout)
+	if err != nil && ctx.Err() == nil { // Ctrl-C is a way to end it
 		fmt.Fprintln(os.Stderr, "reef:", err)
 		os.Exit(1)
 	}

@@ -50,24 +50,57 @@ func (r *round) play(ctx context.Context, server *shoal.Node) error {
 		return err
 	}
 	r.say("\nEnter casts the line; q and Enter leaves.")
-	lines := bufio.NewScanner(r.in)
-	for ctx.Err() == nil && lines.Scan() && strings.TrimSpace(lines.Text()) != "q" {
-		text, err := you.cast(rng)
-		if err != nil {
-			return err
-		}
-		r.say("%s", text)
-	}
-	if err := you.leave(ctx); err != nil {
+	if err := r.fish(ctx, you, rng); err != nil {
 		return err
 	}
-	card, err := reef.CardOf(ctx, you.Key(), you.Data(), you.Created())
+	end := context.WithoutCancel(ctx) // Ctrl-C ends the evening in order
+	if err := you.leave(end); err != nil {
+		return err
+	}
+	card, err := reef.CardOf(end, you.Key(), you.Data(), you.Created())
 	if err != nil {
 		return err
 	}
 	r.say("\n%s in %s, with %d coins in the purse:\n%s", r.name, now.ID, coinsIn(you.Data()), describe(card))
-	r.say("\nIt is kept in %s: come back with the same command.", r.folder)
+	r.say("\nIt is kept in %s: come back with the same command, or look from outside:", r.folder)
+	r.say("  go run ./cmd/shoal season show --store %s", r.folder)
 	return nil
+}
+
+// fish casts the line for each line that is typed, until there are no more.
+func (r *round) fish(ctx context.Context, you angler, rng *rand.Rand) error {
+	keys := typed(ctx, r.in)
+	for {
+		select {
+		case key, ok := <-keys:
+			if !ok || key == "q" {
+				return nil
+			}
+			text, err := you.cast(rng)
+			if err != nil {
+				return err
+			}
+			r.say("%s", text)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// typed is what is typed, line by line, until the input or ctx ends.
+func typed(ctx context.Context, in io.Reader) <-chan string {
+	out := make(chan string)
+	go func() {
+		defer close(out)
+		for lines := bufio.NewScanner(in); lines.Scan(); {
+			select {
+			case out <- strings.TrimSpace(lines.Text()):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return out
 }
 
 // others cast a few lines first, so that you are not alone on the boards.
@@ -77,7 +110,7 @@ func (r *round) others(ctx context.Context, server *shoal.Node, rng *rand.Rand) 
 		if err != nil {
 			return err
 		}
-		for range rng.IntN(8) {
+		for range 1 + rng.IntN(8) {
 			if _, err := other.cast(rng); err != nil {
 				return err
 			}

@@ -61,7 +61,8 @@ func (g *game) onCorrected(_ context.Context, s season.Session, changes []season
 		if c.After.Key == "" {
 			g.say("  %-5s loses %s, and %d coins", nameIn(s.Data()), c.Before.Text, fishing.Prize(c.Before.Rank))
 		} else if c.Before.Key != "" {
-			g.say("  %-5s was %s, and is %s", nameIn(s.Data()), c.Before.Text, c.After.Text)
+			g.say("  %-5s was %s, and is %s: %+d coins", nameIn(s.Data()), c.Before.Text, c.After.Text,
+				fishing.Prize(c.After.Rank)-fishing.Prize(c.Before.Rank))
 		}
 	}
 }

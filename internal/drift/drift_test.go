@@ -126,3 +126,20 @@ func TestTheGuideShowsTheBoards(t *testing.T) {
 		}
 	}
 }
+
+// The guide to seasons shows a program that runs.
+func TestTheGuideShowsTheSeasons(t *testing.T) {
+	program := read(t, "examples/seasons/main.go")
+	if !strings.Contains(read(t, "docs/seasons.md"), "```go\n"+program+"```") {
+		t.Error("the program in docs/seasons.md is not examples/seasons/main.go")
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "run", "../../examples/seasons").CombinedOutput()
+	for _, want := range []string{
+		"Cycle 1 Season 1 1 ann 900", "ann has 950 and on the board 900 rank 1 of 2", "C1S1 SEA KING ann 950", "C1S1 RELENTLESS KING ann 5", "ann is #1 SEA KING (S1)",
+		"first is now bob", `ann was "#1 SEA KING (S1)", is ""`, "bob is #1 RELENTLESS KING (S1)", `bob {"coins":500`,
+	} {
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v: %q is not in\n%s", err, want, out)
+		}
+	}
+}

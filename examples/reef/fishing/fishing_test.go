@@ -85,13 +85,17 @@ func TestRulesAreValid(t *testing.T) {
 	}
 }
 
-// What is taken back is what was given.
+// What is taken back is what was given, or what is left of it.
 func TestRevokeIsTheOppositeOfReward(t *testing.T) {
 	for rank := 1; rank <= 12; rank++ {
 		title := season.Title{Rank: rank}
 		data, err := doc.Apply(fishing.NewPlayer(), append(fishing.Reward(title), fishing.Revoke(title)...)...)
 		if err != nil || !data.Equal(fishing.NewPlayer()) {
 			t.Errorf("rank %d: %s %v", rank, data, err)
+		}
+		spent, err := doc.Apply(doc.Must(map[string]any{"coins": 7}), fishing.Revoke(title)...)
+		if err != nil || spent.String() != `{"coins":0}` {
+			t.Errorf("rank %d: %s %v", rank, spent, err)
 		}
 	}
 }

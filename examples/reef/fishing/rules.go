@@ -73,8 +73,10 @@ func Prize(rank int) int64 {
 // is for season.Deps.
 func Reward(t season.Title) []doc.Op { return []doc.Op{doc.Increment("/coins", Prize(t.Rank))} }
 
-// Revoke takes it back when a title is withdrawn or gets another rank.
-func Revoke(t season.Title) []doc.Op { return []doc.Op{doc.Increment("/coins", -Prize(t.Rank))} }
+// Revoke takes it back when a title is withdrawn or gets another rank: as much of it as is there.
+func Revoke(t season.Title) []doc.Op {
+	return []doc.Op{doc.Increment("/coins", -Prize(t.Rank)).AtLeast(doc.Int(0)).Clamped()}
+}
 
 // Name is the i-th player's name: "Ann", and after one round of the names "Ann Reed".
 func Name(i int) string {

@@ -1,0 +1,4 @@
+package main
+
+// Run is main without the process.
+var Run = run
