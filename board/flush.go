@@ -32,8 +32,8 @@ func (s *Service) run(ctx context.Context) {
 		case kicked:
 			if s.hasty.Swap(false) {
 				due, _ = s.step(ctx, false)
-			} else {
-				due = sooner(due, s.after(s.host.clock.Now()))
+			} else { // nothing may wait: the kick may be of what a hasty window has written
+				due = sooner(due, s.rearm(s.host.clock.Now()))
 			}
 		case rings:
 			a.stop() // the next one may be due at the same time

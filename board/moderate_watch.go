@@ -139,8 +139,12 @@ func (s *Service) jittered(d time.Duration) time.Duration {
 }
 
 // lookIfOld begins a look when the last one began a while ago. The writing goroutine calls it
-// when there is something to write.
+// when there is something to write. While the node closes there is none: the drain would cut it
+// off.
 func (s *Service) lookIfOld() {
+	if s.drain.hurried.Load() || s.drain.hasBegun() {
+		return
+	}
 	m := &s.moderation
 	m.mu.Lock()
 	old := s.uptime()-m.mu.looked >= lookEvery && !m.mu.running

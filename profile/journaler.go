@@ -23,6 +23,7 @@ type journaler struct {
 		goneDue time.Time  // when the first of these is due
 		tick    time.Time  // when the list is looked at next; zero: not yet set
 		batches int        // calls under way
+		settled int        // of these, whose answers are being taken in
 	}
 }
 
@@ -71,7 +72,7 @@ type work struct {
 func (g *journaler) take(now time.Time) (w work, some bool, next time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.mu.batches >= maxBatches {
+	if g.mu.batches >= maxBatches || g.mu.settled > 0 {
 		return work{}, false, time.Time{} // the end of a batch wakes
 	}
 	w.hurried, g.mu.hurried = g.mu.hurried, nil
@@ -108,6 +109,18 @@ func (g *journaler) back(list []*Session) {
 	if first {
 		g.wake()
 	}
+}
+
+// settle takes in the answers of a call: what they bring to be journaled goes together.
+func (g *journaler) settle(answers func()) {
+	g.mu.Lock()
+	g.mu.settled++
+	g.mu.Unlock()
+	answers()
+	g.mu.Lock()
+	g.mu.settled--
+	g.mu.Unlock()
+	g.wake()
 }
 
 func (g *journaler) done() {
@@ -189,6 +202,26 @@ func (s *Set) sendBatch(batch []*draft) {
 	errs := s.fast.Commit(ctx, txs...)
 	cancel()
 	var open []*draft
+	s.journaler.settle(func() { open = s.appendedAll(batch, errs) })
+	if len(open) == 0 {
+		return
+	}
+	ctx, cancel = s.journalCall()
+	defer cancel()
+	readings, err := s.readJournals(ctx, open)
+	s.journaler.settle(func() {
+		for i, d := range open {
+			var r journalReading
+			if err == nil {
+				r = readings[i]
+			}
+			d.session.found(d, r, err)
+		}
+	})
+}
+
+// appendedAll takes in the answers to a call, and tells which journals are to be read.
+func (s *Set) appendedAll(batch []*draft, errs []error) (open []*draft) {
 	marks := errs[len(batch):]
 	for _, d := range batch {
 		if d.marker != 0 {
@@ -201,17 +234,5 @@ func (s *Set) sendBatch(batch []*draft) {
 			open = append(open, d)
 		}
 	}
-	if len(open) == 0 {
-		return
-	}
-	ctx, cancel = s.journalCall()
-	defer cancel()
-	readings, err := s.readJournals(ctx, open)
-	for i, d := range open {
-		var r journalReading
-		if err == nil {
-			r = readings[i]
-		}
-		d.session.found(d, r, err)
-	}
+	return open
 }

@@ -54,7 +54,7 @@ func (s *Session) joinLocked() *ticket {
 		return w.flying
 	}
 	if w.waiting == nil {
-		w.waiting = &ticket{done: make(chan struct{})}
+		w.waiting = newTicket()
 	}
 	s.queueLocked(urgent)
 	return w.waiting
@@ -235,9 +235,10 @@ func (s *Session) compose(final bool) (d composed, ok bool) {
 	if w.flying == nil {
 		w.flying, w.waiting = w.waiting, nil
 	}
-	if w.flying != nil {
-		w.flying.taken, w.flying.revision = true, snap.revision
+	if w.flying == nil { // for whom comes from now on, and has committed nothing more
+		w.flying = newTicket()
 	}
+	w.flying.taken, w.flying.revision = true, snap.revision
 	return composed{attempt: a, rec: rec, renewal: d.renewal, cond: s.mu.hold.version, rows: rows, beside: d.beside}, true
 }
 

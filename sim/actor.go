@@ -98,11 +98,9 @@ func (a *Actor) Await(c <-chan struct{}) bool {
 	return a.Yield()
 }
 
-// AwaitFor waits until c is closed, at most for d, and tells whether it was.
+// AwaitFor waits until c is closed, at most for d, and tells whether it was. It parks also when
+// c is closed already: whether it is yet may be the scheduler's choice.
 func (a *Actor) AwaitFor(d time.Duration, c <-chan struct{}) (closed, alive bool) {
-	if isClosed(c) {
-		return true, a.Yield()
-	}
 	if !a.Alive() {
 		return false, false
 	}
