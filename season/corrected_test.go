@@ -251,6 +251,7 @@ func TestAPromiseWithoutARecord(t *testing.T) {
 		if err != nil || shape(t, st, "Fish") != "u0 u1 u2|u3 u4|" || w.titleOf("u1") != "#2 SEA KING (S1)" {
 			t.Fatalf("%+v, %v", st, err)
 		}
+		time.Sleep(time.Second) // the loops have made their first steps
 		read := countReads(b)
 		for range 20 {
 			b.visit("u1")
