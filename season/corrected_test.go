@@ -251,7 +251,8 @@ func TestAPromiseWithoutARecord(t *testing.T) {
 		if err != nil || shape(t, st, "Fish") != "u0 u1 u2|u3 u4|" || w.titleOf("u1") != "#2 SEA KING (S1)" {
 			t.Fatalf("%+v, %v", st, err)
 		}
-		time.Sleep(time.Second) // the loops have made their first steps
+		b.visit("u1")
+		time.Sleep(time.Second) // what u1 still owed to C1S1 has been looked at
 		read := countReads(b)
 		for range 20 {
 			b.visit("u1")
