@@ -35,18 +35,17 @@ func arrive(ctx context.Context, at *shoal.Node, key, name string) (angler, erro
 	return a, err
 }
 
-// cast throws the line once and tells what came of it. Both changes are in memory at once, in
-// the journal within a second, and stored with the next save.
+// cast throws the line once and tells what came of it. What changes in the profile and what
+// seasons count is one transaction: in memory at once, in the journal within a second, and
+// stored with the next save.
 func (a angler) cast(rng *rand.Rand) (string, error) {
 	text, ops, events := "It got away. Your streak is over.", fishing.Missed(), []season.Event{fishing.Lost()}
 	if fish, ok := fishing.Cast(rng); ok {
 		text = fmt.Sprintf("You catch %s: %d coins, %d experience.", fish, fish.Coins(), fish.Experience())
 		ops, events = fish.Caught(), fish.Events()
 	}
-	if _, err := a.Transact(profile.Source{Note: "a cast"}, ops...); err != nil {
-		return "", err
-	}
-	return text, a.reef.Record(a.Session, events...)
+	_, err := a.reef.Play(a.Session, profile.Source{Note: "a cast"}, ops, events...)
+	return text, err
 }
 
 // leave saves the profile, sends the last values to the boards, and lets another server have

@@ -30,9 +30,6 @@ type account struct {
 	played int64  // casts made in the newest session, or loaded by it
 	titles map[string]bool
 	late   map[string]int64 // fish of a season that came after its close, as it was reported
-	// gaps is how many catches may be in the profile and in no season: the game tells the two one
-	// after the other, and a node can die in between.
-	gaps int64
 }
 
 func newLedger() *ledger {
@@ -84,13 +81,6 @@ func (l *ledger) casting(key string, epoch uint64, casts int64) {
 	if a := l.accountLocked(key); epoch == a.epoch {
 		a.played = max(a.played, casts)
 	}
-}
-
-// gap notes that one more catch may be in the profile and in no season.
-func (l *ledger) gap(key string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.accountLocked(key).gaps++
 }
 
 // late notes that the game was told of a value that came after its season's close.
@@ -171,8 +161,8 @@ func (l *ledger) audited(key string, b book) {
 	for season, fish := range a.late {
 		b.counts(season, fish)
 	}
-	if counted := b.counted(); counted > b.fish || counted < b.fish-a.gaps {
-		l.violateLocked("%s: %d fish are in the profile, and %d in all seasons together (%d may be missing)", key, b.fish, counted, a.gaps)
+	if counted := b.counted(); counted != b.fish {
+		l.violateLocked("%s: %d fish are in the profile, and %d in all seasons together", key, b.fish, counted)
 	}
 	if b.coins != b.earned+b.prizes() {
 		l.violateLocked("%s: %d coins; %d were earned by fishing, and the titles are worth %d", key, b.coins, b.earned, b.prizes())

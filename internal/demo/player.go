@@ -52,9 +52,6 @@ func (f *fisher) load(ctx context.Context, m *member) *profile.Session {
 	s, err := m.node.Set(playersSet).Load(ctx, f.key, nil)
 	if err == nil {
 		f.world.ledger.loaded(f.key, s.Epoch(), casts(s.Data()))
-		if how := s.Loaded().How; how == profile.TakenOver || how == profile.Recovered {
-			f.world.ledger.gap(f.key) // the node before may have died between the two halves of a catch
-		}
 		f.world.tally.loaded(s.Loaded())
 		f.introduce(s) //nolint:contextcheck // a transaction waits for nothing
 		return s
@@ -128,23 +125,18 @@ func between(rng *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(rng.Int64N(int64(most-least)))
 }
 
-// cast throws the line once: a change of the profile, and events of the season.
+// cast throws the line once: what changes in the profile and what seasons count, in one.
 func (f *fisher) cast(s *profile.Session, m *member) error {
 	ops, events := fishing.Missed(), []season.Event{fishing.Lost()}
-	fish, ok := fishing.Cast(f.rng)
-	if ok {
+	if fish, ok := fishing.Cast(f.rng); ok {
 		ops, events = fish.Caught(), fish.Events()
 	}
 	f.world.ledger.casting(f.key, s.Epoch(), casts(s.Data())+1)
-	if _, err := s.Transact(profile.Source{}, ops...); err != nil {
+	if _, err := m.node.Season(reefSeason).Play(s, profile.Source{}, ops, events...); err != nil {
 		return err
 	}
 	f.world.tally.casts.Add(1)
-	err := m.node.Season(reefSeason).Record(s, events...)
-	if err != nil && ok {
-		f.world.ledger.gap(f.key)
-	}
-	return err
+	return nil
 }
 
 // keep syncs, now and then saves, and tells the ledger what was acknowledged.
