@@ -64,7 +64,7 @@ func (b *seasonBench) fillSeason(ctx context.Context, s *seat, name string) (id 
 	if err != nil {
 		return "", err
 	}
-	if err := s.Season(name).Record(players[0], caught()...); err != nil {
+	if err := s.Season(name).Record(players[0], caught()...); err != nil { //nolint:contextcheck // an event waits for nothing
 		return "", err
 	}
 	boards := season.Reef().Boards

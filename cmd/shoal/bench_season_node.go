@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	crand "crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -27,6 +28,7 @@ type seasonBench struct {
 	folder                    string // of SQLite; "" for memory
 	players, entries, readers int
 	span                      time.Duration
+	ahead                     time.Duration // how long before a boundary the players begin to change
 	say                       func(format string, args ...any)
 	clk                       clock.Clock
 	memory                    *memstore.Engine
@@ -89,7 +91,9 @@ func (b *seasonBench) sit(ctx context.Context, name string, rules season.Config)
 
 // unjittered is chance with which a node writes at the very boundary of a season.
 func unjittered() func(purpose, key string) uint64 {
-	source := rand.NewPCG(rand.Uint64(), rand.Uint64()) //nolint:forbidigo // ids of a fleet that lives for minutes
+	var seed [32]byte
+	_, _ = crand.Read(seed[:]) // it never fails
+	source := rand.NewChaCha8(seed)
 	return func(purpose, _ string) uint64 {
 		if purpose == "flush" {
 			return 0

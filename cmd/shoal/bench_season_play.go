@@ -39,16 +39,15 @@ type readersResult struct {
 }
 
 // sampled is for how long events are sampled in the quiet before a boundary.
-func (b *seasonBench) sampled() time.Duration { return min(max(b.span, 200*time.Millisecond), 2*time.Second) }
+func (b *seasonBench) sampled() time.Duration {
+	return min(max(b.span, 200*time.Millisecond), 2*time.Second)
+}
 
 // length is that of the seasons whose boundary is measured: long enough to have all players
 // change in each.
 func (b *seasonBench) length() time.Duration {
 	return 2*time.Second + b.sampled() + time.Duration(b.players)*1500*time.Microsecond
 }
-
-// ahead is how long before a boundary the players begin to change.
-const ahead = time.Second
 
 const playName = "play"
 
@@ -91,7 +90,7 @@ func (b *seasonBench) record(ctx context.Context, reef *shoal.Competition, s *pr
 			return r, context.Cause(ctx)
 		}
 		begun := b.clk.Now()
-		if err := reef.Record(s, season.Event{Name: "catch"}); err != nil {
+		if err := reef.Record(s, season.Event{Name: "catch"}); err != nil { //nolint:contextcheck // an event waits for nothing
 			return r, err
 		}
 		took := b.clk.Now().Sub(begun)
@@ -108,11 +107,11 @@ func (b *seasonBench) boundary(ctx context.Context, s *seat, sessions []*profile
 		return r, err
 	}
 	_, end := s.next(playName)
-	if err := b.until(ctx, s, end.Add(-ahead-b.sampled())); err != nil {
+	if err := b.until(ctx, s, end.Add(-b.ahead-b.sampled())); err != nil {
 		return r, err
 	}
-	stop := b.sample(s.Season(playName), sessions)
-	if err := b.until(ctx, s, end.Add(-ahead)); err != nil {
+	stop := b.sample(ctx, s.Season(playName), sessions)
+	if err := b.until(ctx, s, end.Add(-b.ahead)); err != nil {
 		return r, errors.Join(err, stopped(stop))
 	}
 	calm := b.clk.Now()
@@ -148,16 +147,17 @@ func caught() []season.Event {
 // the season that ends there have what they had: its moment, and the merges.
 func (b *seasonBench) cross(ctx context.Context, s *seat, sessions []*profile.Session) (at time.Time, merges []call, err error) {
 	id, end := s.next(playName)
-	if err := b.until(ctx, s, end.Add(-ahead)); err != nil {
+	if err := b.until(ctx, s, end.Add(-b.ahead)); err != nil {
 		return at, nil, err
 	}
 	for _, p := range sessions {
-		if err := s.Season(playName).Record(p, caught()...); err != nil {
+		if err := s.Season(playName).Record(p, caught()...); err != nil { //nolint:contextcheck // an event waits for nothing
 			return at, nil, err
 		}
 	}
 	if !s.Now().Before(end) {
-		b.say("the players were not ready in time for the boundary: the next one")
+		b.ahead = min(2*b.ahead, b.length()/2)
+		b.say("the players were not ready in time for the boundary: the next one, %v ahead", b.ahead)
 		return b.cross(ctx, s, sessions)
 	}
 	at = b.clk.Now().Add(end.Sub(s.Now()))
@@ -190,15 +190,15 @@ type sample struct {
 
 // sample has one player after the other send an event, about one every millisecond, until it is
 // stopped.
-func (b *seasonBench) sample(reef *shoal.Competition, sessions []*profile.Session) (stop func() ([]sample, error)) {
-	ctx, cancel := context.WithCancel(context.Background())
+func (b *seasonBench) sample(ctx context.Context, reef *shoal.Competition, sessions []*profile.Session) (stop func() ([]sample, error)) {
+	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	var out []sample
 	var failure error
 	wg.Go(func() {
 		for i := 0; ctx.Err() == nil && failure == nil; i = (i + 7919) % len(sessions) {
 			begun := b.clk.Now()
-			failure = reef.Record(sessions[i], season.Event{Name: "catch"})
+			failure = reef.Record(sessions[i], season.Event{Name: "catch"}) //nolint:contextcheck // an event waits for nothing
 			out = append(out, sample{begun, b.clk.Now().Sub(begun)})
 			_ = clock.Sleep(ctx, b.clk, time.Millisecond) // the loop looks at its end
 		}

@@ -46,7 +46,7 @@ func (c *benchSeasonsCommand) Run(ctx context.Context, o *output) error {
 	}
 	defer clean()
 	b := &seasonBench{
-		folder: folder, players: c.Players, entries: c.Entries, readers: c.Readers, span: c.For, clk: clock.System(),
+		folder: folder, players: c.Players, entries: c.Entries, readers: c.Readers, span: c.For, ahead: time.Second, clk: clock.System(),
 		say: func(format string, args ...any) { fmt.Fprintf(o.err, format+"\n", args...) },
 	}
 	if folder == "" {
