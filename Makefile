@@ -48,8 +48,9 @@ bench: ## all benchmarks; BENCH=regexp, PKG=./doc
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
 
 .PHONY: performance
-performance: ## growth curves of boards, into docs/performance.md; MAX=10000000 needs 4 GB of disk and some minutes
+performance: ## boards and seasons, measured, into docs/performance.md; MAX=10000000 needs 4 GB of disk and some minutes
 	$(GO) run ./cmd/shoal bench boards --max $(or $(MAX),1000000) --out docs/performance.md
+	$(GO) run ./cmd/shoal bench seasons --out docs/performance.md
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME

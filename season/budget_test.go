@@ -225,7 +225,7 @@ func TestNothingWaitsForEver(t *testing.T) {
 			wg.Wait()
 			return nil
 		})
-		within("a leave", 5*time.Second, func() error { h.Left(t.Context(), ben); return nil })
+		within("a leave", 4500*time.Millisecond, func() error { h.Left(t.Context(), ben); return nil })
 		within("a window", 70*time.Second, func() error { return h.Window(t.Context()) })
 		within("closing", 150*time.Second, func() error { _, err := h.CloseDue(t.Context()); return err })
 		within("a sweep", 150*time.Second, func() error { _, err := h.Sweep(t.Context()); return err })

@@ -52,7 +52,10 @@ func (f *flusher) step(ctx context.Context, now time.Time) (next time.Time, err 
 	if isShort(err) {
 		s.counts.short.Add(1)
 		s.log.DebugContext(ctx, "values for the boards wait for the request budget", "waiting", s.outbox.size(), "err", err)
-		next, err = now.Add(min(shortAfter, s.cfg.FlushEvery)), nil
+		next, err = s.clock.Now().Add(min(shortAfter, s.cfg.FlushEvery)), nil
+		if f.window.Before(next) {
+			next = f.window
+		}
 	}
 	if boundary := now.Add(s.cfg.End(f.k).Sub(fleet)); boundary.Before(next) {
 		next = boundary

@@ -198,7 +198,7 @@ func (s *Service) warnOfAhead(ctx context.Context, session Session) {
 	}
 }
 
-// Left writes a session's last values, and waits for the boards at most 5 s; call it before
+// Left writes a session's last values, and waits for the boards at most 4.5 s; call it before
 // the session is released. What the boards have not answered for by then stays in the outbox.
 //
 // Do not call it for a session that is handed over: somebody waits for it. The next holder

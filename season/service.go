@@ -17,9 +17,9 @@ import (
 
 // Limits of what a Service waits for.
 const (
-	leaveWait = 5 * time.Second  // Left, at most
-	closeWait = 25 * time.Second // Close, at most
-	syncWait  = 10 * time.Second // one session's Sync inside a window
+	leaveWait = 4500 * time.Millisecond // Left, at most: below the 5 s of a leave hook
+	closeWait = 25 * time.Second        // Close, at most
+	syncWait  = 10 * time.Second        // one session's Sync inside a window
 )
 
 // Service runs the seasons of one set on one node.

@@ -15,7 +15,8 @@ import (
 
 // benchCommands measure.
 type benchCommands struct {
-	Boards benchBoardsCommand `cmd:"" help:"Measure boards of a thousand entries, ten thousand, and so on."`
+	Boards  benchBoardsCommand  `cmd:"" help:"Measure boards of a thousand entries, ten thousand, and so on."`
+	Seasons benchSeasonsCommand `cmd:"" help:"Measure events, a boundary and the close of a season."`
 }
 
 // benchBoardsCommand measures growth curves of boards on a store.
@@ -23,7 +24,7 @@ type benchBoardsCommand struct {
 	Store string        `placeholder:"ADDRESS" help:"Where: a missing or empty folder, which is kept, or memory:. Default: a temporary SQLite folder."`
 	Max   int           `default:"1000000" help:"The largest board, at least 1000 entries."`
 	For   time.Duration `default:"3s" help:"How long each thing is measured at most."`
-	Out   string        `type:"path" placeholder:"FILE" help:"Write the whole page there. Default: standard output."`
+	Out   string        `type:"path" placeholder:"FILE" help:"Write the part on boards of the page there, and leave the others. Default: standard output."`
 }
 
 // Help is shown by --help.
@@ -32,7 +33,7 @@ func (*benchBoardsCommand) Help() string {
 fills; how fast a window of 10,000 entries is written, with the same rows in a plain SQLite table beside it; exact
 ranks at the top, in the middle and at the end, at rest, under 2,000 writes a second and with shared ranks; the first
 rank after the store was opened again; pages, neighbours and walks; the size of the file. Then scores handed in and
-cached pages, which need no store. Prints a page of Markdown; progress goes to standard error.
+cached pages, which need no store. Prints a part of a page of Markdown; progress goes to standard error.
 
   shoal bench boards --max 100000
   shoal bench boards --max 10000000 --out docs/performance.md    needs 4 GB of disk, and some minutes
@@ -54,7 +55,7 @@ func (c *benchBoardsCommand) Run(ctx context.Context, o *output) error {
 	if c.For <= 0 {
 		return &exitError{exitUsage, fmt.Errorf("--for: a span above 0 expected, got %v", c.For)}
 	}
-	folder, clean, err := c.folder()
+	folder, clean, err := benchFolder(c.Store)
 	if err != nil {
 		return err
 	}
@@ -69,12 +70,12 @@ func (c *benchBoardsCommand) Run(ctx context.Context, o *output) error {
 		_, err = io.WriteString(o.out, page)
 		return err
 	}
-	return writeWhole(c.Out, page)
+	return writePart(c.Out, page)
 }
 
-// folder is where the store is put, "" for memory, and what removes it.
-func (c *benchBoardsCommand) folder() (folder string, clean func(), err error) {
-	switch c.Store {
+// benchFolder is where the store at an address is put, "" for memory, and what removes it.
+func benchFolder(address string) (folder string, clean func(), err error) {
+	switch address {
 	case memoryStore:
 		return "", func() {}, nil
 	case "":
@@ -84,29 +85,33 @@ func (c *benchBoardsCommand) folder() (folder string, clean func(), err error) {
 		}
 		return temporary, func() { _ = os.RemoveAll(temporary) }, nil
 	}
-	if err := checkEmpty(c.Store); err != nil {
+	if err := checkEmpty(address); err != nil {
 		return "", nil, &exitError{exitUsage, err}
 	}
-	if err := os.MkdirAll(c.Store, 0o755); err != nil {
+	if err := os.MkdirAll(address, 0o755); err != nil {
 		return "", nil, &exitError{exitUnserved, err}
 	}
-	return c.Store, func() {}, nil
+	return address, func() {}, nil
 }
 
 // words is the command without what is a matter of this machine.
 func (c *benchBoardsCommand) words() string {
-	out := []string{"shoal bench boards", fmt.Sprintf("--max %d", c.Max)}
-	if c.For != 3*time.Second {
-		out = append(out, fmt.Sprintf("--for %v", c.For))
+	return strings.Join(append([]string{"shoal bench boards", fmt.Sprintf("--max %d", c.Max)}, commonWords(c.For, c.Store)...), " ")
+}
+
+// commonWords are the flags that each bench has, without what is a matter of this machine.
+func commonWords(span time.Duration, address string) (out []string) {
+	if span != 3*time.Second {
+		out = append(out, fmt.Sprintf("--for %v", span))
 	}
-	switch c.Store {
+	switch address {
 	case "":
 	case memoryStore:
 		out = append(out, "--store memory:")
 	default:
 		out = append(out, "--store FOLDER")
 	}
-	return strings.Join(out, " ")
+	return out
 }
 
 // sizesUpTo are the powers of ten up to the largest size, and it.

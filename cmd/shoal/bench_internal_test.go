@@ -78,12 +78,61 @@ func TestThePageSaysHowItWasMadeAndFillsEveryRow(t *testing.T) {
 	}
 }
 
+func TestThePageOfSeasonsFillsEveryRow(t *testing.T) {
+	us, ms := time.Microsecond, time.Millisecond
+	r := seasonResult{
+		record: recordResult{3500 * time.Nanosecond, spread{9, 3 * us, 9 * us}},
+		boundary: boundaryResult{
+			sessions: 10_000, entries: 40_000, flush: 800 * ms,
+			quiet: waits{spread{9, 30 * us, 90 * us}, 150 * us}, during: waits{spread{9, 31 * us, 91 * us}, 151 * us},
+		},
+		alone:   closeResult{closers: 1, entries: 1_000_000, store: 60 * ms, landed: 1, calls: 16},
+		race:    closeResult{closers: 10, entries: 1_000_000, store: 90 * ms, landed: 1, calls: 16},
+		readers: readersResult{readers: 1000, answers: 5000, storeReads: 1, span: time.Second},
+	}
+	part := seasonsPart("shoal bench seasons", machine{"linux/amd64", "go1", "SQLite 3", 2}, r)
+	for _, want := range []string{
+		"# Performance of seasons\n\nMade by\n\n    shoal bench seasons\n", "| event | 3.0 µs / 9.0 µs | ≤ 5 µs |\n", "| event, mean | 3.5 µs |  |\n",
+		"| boundary: sessions written after | 800 ms | ≤ 2000 ms |\n", "| boundary: entries/s | 50,000 |  |\n",
+		"| event while the boundary is written | 31.0 µs / 91.0 µs, longest 151 µs | ≤ 1 ms |\n", "| close, store time | 60.0 ms | ≤ 200 ms |\n",
+		"| close by ten at once: results written | 1 | 1 |\n", "| readers: answers/s | 5,000 |  |\n", "| readers: reads of the store in 30 s | 1 | 1 |\n",
+	} {
+		if !strings.Contains(part, want) {
+			t.Errorf("the part lacks %q:\n%s", want, part)
+		}
+	}
+}
+
+// A part takes the place of the one with its title, and leaves the others.
+func TestAPartTakesItsPlaceOnThePage(t *testing.T) {
+	boards, seasons := "# Performance of boards\n\nfast\n", "# Performance of seasons\n\nquick\n"
+	for name, c := range map[string]struct{ page, part, want string }{
+		"no page":      {"", seasons, seasons},
+		"no part":      {"what was there before\n", boards, boards},
+		"beside":       {boards, seasons, boards + "\n" + seasons},
+		"in its place": {"# Performance of boards\n\nslow\n\n## Growth\n\n" + seasons, boards, boards + "\n" + seasons},
+		"again":        {boards + "\n" + seasons, seasons, boards + "\n" + seasons},
+	} {
+		if d := cmp.Diff(c.want, withPart(c.page, c.part)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+}
+
 // What is a matter of this machine is not in the command that the page shows.
 func TestTheCommandOfThePageNamesNoFolder(t *testing.T) {
 	for want, c := range map[string]benchBoardsCommand{
 		"shoal bench boards --max 5000":                          {Max: 5000, For: 3 * time.Second},
 		"shoal bench boards --max 5000 --for 1s --store memory:": {Max: 5000, For: time.Second, Store: memoryStore},
 		"shoal bench boards --max 5000 --for 1s --store FOLDER":  {Max: 5000, For: time.Second, Store: "/some/where"},
+	} {
+		if got := c.words(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	for want, c := range map[string]benchSeasonsCommand{
+		"shoal bench seasons": {Players: 10_000, Entries: 1_000_000, Readers: 1000, For: 3 * time.Second},
+		"shoal bench seasons --players 5 --for 1s --store FOLDER": {Players: 5, Entries: 1_000_000, Readers: 1000, For: time.Second, Store: "/some/where"},
 	} {
 		if got := c.words(); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -68,8 +68,7 @@ type submitRate struct {
 // performancePage is the whole page.
 func performancePage(command string, m machine, r benchResult) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "# Performance of boards\n\nMade by\n\n    %s\n\n", command)
-	fmt.Fprintf(&out, "%s, %d cores, %s; engine: %s. The file is written whole by that command: change it there.\n\n", m.system, m.cores, m.goVersion, m.engine)
+	writeHeading(&out, "boards", command, m)
 	fmt.Fprint(&out, growthIntro)
 	rows := [][]string{append([]string{"entries"}, eachCurve(r, func(c curve) string { return count(c.entries) })...)}
 	for _, row := range growthRows() {

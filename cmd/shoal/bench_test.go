@@ -12,11 +12,17 @@ import (
 // bench runs shoal bench boards, and answers what it printed and how it ended.
 func bench(t *testing.T, args ...string) answer {
 	t.Helper()
+	return benchOf(t, "boards", args...)
+}
+
+// benchOf runs one of the benches.
+func benchOf(t *testing.T, what string, args ...string) answer {
+	t.Helper()
 	path, err := binary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), path, append([]string{"bench", "boards"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), path, append([]string{"bench", what}, args...)...)
 	cmd.Dir = t.TempDir()
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
