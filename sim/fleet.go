@@ -31,7 +31,6 @@ type Fleet struct {
 	deeds    int
 	contests int
 	flawless bool   // of the seasons nothing may be lost, or come too late
-	blinded  bool   // closers have been kept from a board
 	quiet    bool   // nobody outside begins or repeats anything any more
 	hash     uint64 // of the run up to the end of the audit
 	rng      *stream

@@ -52,6 +52,7 @@ func Scenarios() []*Scenario {
 		{Name: "seasonsDown", Play: seasonsDown, Settings: competing, Sound: true},
 		{Name: "seasonsPaused", Play: seasonsPaused, Settings: competing},
 		{Name: "seasonsAway", Play: seasonsAway, Settings: competing, Sound: true, Few: true},
+		Lean(false),
 		{Name: "seasonsSoup", Play: seasonsSoup, Settings: competing, Weather: roughBoards},
 		{Name: "storm", Play: storm, Weather: stormy},
 	}

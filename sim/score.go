@@ -22,6 +22,7 @@ type Score struct {
 	Shutdown   time.Duration
 	Played     time.Duration // all sessions together
 	Tally      Tally
+	Waits      []time.Duration // of the loads of seasons, until the end of the scenario
 	Events     map[string]int
 	Leaks      int // notes, beats and markers left at rest
 	Journals   int // journals left at rest
@@ -85,6 +86,7 @@ func (l *Ledger) score() Score {
 	defer l.mu.Unlock()
 	out := Score{Excused: l.mu.excused, Wrong: l.mu.wrong, Learned: l.mu.learned, Exposed: l.mu.exposed, Unsafe: l.mu.unsafe, Events: make(map[string]int)}
 	out.Violations = append(out.Violations, l.mu.violations...)
+	out.Waits = append(out.Waits, l.mu.reef.waits...)
 	for event, n := range l.mu.events {
 		out.Events[event] = n
 	}
@@ -136,6 +138,7 @@ func (s *Score) Add(o *Score) {
 	s.Leaks += o.Leaks
 	s.Journals += o.Journals
 	s.Steps += o.Steps
+	s.Waits = append(s.Waits, o.Waits...)
 	s.Runs += o.Runs
 	s.Tally.add(&o.Tally)
 	if s.Events == nil {

@@ -218,7 +218,7 @@ func (l *Ledger) resultWroteLocked(p *Process, id string, w store.Write) {
 		return
 	}
 	l.mu.events["season closed"]++
-	if v.K > r.through+1 {
+	if r.unclosedBefore(v.K) {
 		l.mu.events["closed out of order"]++
 	}
 	if now, due := r.clock(), r.calendar.end(v.K).Add(r.rules.Grace); now.Before(due) {
@@ -231,6 +231,16 @@ func (l *Ledger) resultWroteLocked(p *Process, id string, w store.Write) {
 		l.madeOfLocked(p, id, v, i)
 	}
 	r.results[id] = v
+}
+
+// unclosedBefore tells that a season before k has no result.
+func (r *reef) unclosedBefore(k int64) bool {
+	for before := max(r.first, r.through); before < k; before++ {
+		if before >= 0 && r.results[r.calendar.id(before)] == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // madeOfLocked compares a list of a result with the board that it has to be made of.
