@@ -224,3 +224,29 @@ func TestHostileProcessedMarks(t *testing.T) {
 		})
 	}
 }
+
+// The fast store forgets what a session had synced, and another node takes it over: the board
+// follows the profile, although the session before had come further.
+func TestTheNewerSessionsValuesWin(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		a, b := w.host("a", hostOptions{}), w.host("b", hostOptions{})
+		ada := a.join("ada")
+		a.play(ada, "catch")
+		a.window()
+		saved := *w.profiles.mu.byKey["ada"]
+		a.play(ada, slices.Repeat([]string{"catch"}, 9)...)
+		a.window()
+		if got := a.top("Fish"); !slices.Equal(got, []string{"ada:10"}) {
+			t.Fatalf("before: %v", got)
+		}
+		*w.profiles.mu.byKey["ada"] = saved
+		ada.crash()
+		ada = b.join("ada")
+		b.play(ada, "catch")
+		b.window()
+		a.window() // has nothing more to say
+		if got := b.top("Fish"); !slices.Equal(got, []string{"ada:2"}) {
+			t.Fatalf("after: %v", got)
+		}
+	})
+}
