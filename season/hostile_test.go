@@ -1,11 +1,13 @@
 package season_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/season"
 	"github.com/shoalworks/shoal/store"
 )
@@ -247,6 +249,22 @@ func TestTheNewerSessionsValuesWin(t *testing.T) {
 		a.window() // has nothing more to say
 		if got := b.top("Fish"); !slices.Equal(got, []string{"ada:2"}) {
 			t.Fatalf("after: %v", got)
+		}
+	})
+}
+
+// An operator closes without boards while the request budget of the boards is used up: nobody
+// has looked at them, so they are not known to be broken.
+func TestAShortBudgetBreaksNoBoard(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.dueSeason(3)
+		h := w.host("a", hostOptions{limits: perMinute(600, 2)})
+		for range 600 { // somebody else wants it all
+			go func() { _ = h.node.Pass(t.Context(), node.ClassLoad, node.KindOrderedRead) }()
+		}
+		closed, err := h.CloseWithout(t.Context(), "C1S1", season.Waiver{Boards: []string{"Fish", "Coins"}, By: "op", Note: "they do not answer"})
+		if err == nil || !errors.Is(err, node.ErrBudget) || w.raw("season/reef/C1S1/result") != nil {
+			t.Fatalf("closed %+v, %v: %s", closed, err, w.raw("season/reef/C1S1/result"))
 		}
 	})
 }
