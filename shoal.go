@@ -97,7 +97,7 @@ func (o *Options) problems() error {
 	if _, ok := o.Sets[o.Ranked]; !ok && o.Ranked != "" && o.Ranked != "-" {
 		errs = append(errs, fmt.Errorf("shoal: options: Ranked: the name of one of the Sets, or -, expected, got %q", o.Ranked))
 	}
-	return errors.Join(slices.Concat(errs, o.mirrorProblems(), o.Names.problems(o))...)
+	return errors.Join(slices.Concat(errs, o.overlapProblems(), o.mirrorProblems(), o.Names.problems(o))...)
 }
 
 func (n *Node) wire(o Options) error {

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"testing"
 	"time"
+	_ "time/tzdata" // zones on every machine
 
 	"pgregory.net/rapid"
 
@@ -59,17 +60,21 @@ func TestParseTakesOnlyTheCanonicalForm(t *testing.T) {
 	}
 }
 
-// case S4.
-func TestSeasonsAreOfEqualLengthForAThousandYearsAndMore(t *testing.T) {
+// Seasons are of equal length for a thousand years and more: whatever the zone is in which
+// somebody reads the clock, or wrote the epoch, over the hours that summer time skips and
+// repeats, a day that a zone left out, leap days, and before our era.
+func TestCaseS4SeasonsAreOfEqualLength(t *testing.T) {
+	// case S4
+	zones := zonesOfTrouble(t)
 	rapid.Check(t, func(t *rapid.T) {
 		c := season.Calendar{
-			Epoch:    time.Unix(rapid.Int64Range(-1<<40, 1<<40).Draw(t, "epoch"), rapid.Int64Range(0, 999_999_999).Draw(t, "epochNanos")),
-			Length:   time.Duration(rapid.Int64Range(int64(time.Second), int64(400*24*time.Hour)).Draw(t, "length")),
+			Epoch:    time.Unix(rapid.Int64Range(-1<<40, 1<<40).Draw(t, "epoch"), rapid.Int64Range(0, 999_999_999).Draw(t, "epochNanos")).In(rapid.SampledFrom(zones).Draw(t, "zone")),
+			Length:   lengths().Draw(t, "length"),
 			PerCycle: rapid.IntRange(1, 50).Draw(t, "perCycle"),
 		}
 		// A thousand years, or as long as there have been stars.
 		span := rapid.SampledFrom([]int64{31_556_952_000, 1 << 57}).Draw(t, "span")
-		when := time.Unix(c.Epoch.Unix()+rapid.Int64Range(0, span).Draw(t, "seconds"), rapid.Int64Range(0, 999_999_999).Draw(t, "nanos"))
+		when := time.Unix(c.Epoch.Unix()+rapid.Int64Range(0, span).Draw(t, "seconds"), rapid.Int64Range(0, 999_999_999).Draw(t, "nanos")).In(rapid.SampledFrom(zones).Draw(t, "clock"))
 
 		k := c.Season(when)
 		if want := seasonByBigNumbers(c, when); want.IsInt64() && k != want.Int64() {
@@ -92,6 +97,48 @@ func TestSeasonsAreOfEqualLengthForAThousandYearsAndMore(t *testing.T) {
 			t.Fatalf("Parse(%s) = %d, %v, want %d", c.ID(k), back, ok, k)
 		}
 	})
+}
+
+// zonesOfTrouble are zones with summer time, of half an hour too, one that left out a day, one
+// far from UTC, and odd ones.
+func zonesOfTrouble(t *testing.T) []*time.Location {
+	t.Helper()
+	zones := []*time.Location{time.UTC, time.FixedZone("odd", 5*3600+53*60+28)}
+	for _, name := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia", "Pacific/Kiritimati", "Africa/Casablanca"} {
+		zone, err := time.LoadLocation(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		zones = append(zones, zone)
+	}
+	return zones
+}
+
+// lengths are of all sizes: odd ones down to a second, and those that people choose.
+func lengths() *rapid.Generator[time.Duration] {
+	return rapid.OneOf(
+		rapid.Map(rapid.Int64Range(int64(time.Second), int64(time.Minute)), func(n int64) time.Duration { return time.Duration(n) }),
+		rapid.Map(rapid.Int64Range(int64(time.Second), math.MaxInt64), func(n int64) time.Duration { return time.Duration(n) }),
+		rapid.SampledFrom([]time.Duration{time.Second, time.Second + 1, time.Hour, 24 * time.Hour, 45 * 24 * time.Hour, 365 * 24 * time.Hour, math.MaxInt64}),
+	)
+}
+
+// Around each hour that summer time skips or repeats, and around the 29th of February, midnight
+// in UTC is where a season of a day ends, and nothing else is.
+func TestCaseS4SummerTimeAndLeapDays(t *testing.T) {
+	// case S4
+	c := season.Calendar{Epoch: at("2024-01-01T00:00:00Z"), Length: 24 * time.Hour, PerCycle: 20}
+	for _, zone := range zonesOfTrouble(t) {
+		for hour := range int64(3 * 366 * 24) {
+			when := time.Unix(c.Epoch.Unix()+3600*hour, 0).In(zone)
+			if k := c.Season(when); k != hour/24 {
+				t.Fatalf("%v is in season %d, want %d", when, k, hour/24)
+			}
+			if rest := c.Info(when).Remaining; rest != 24*time.Hour-time.Duration(hour%24)*time.Hour {
+				t.Fatalf("at %v %v remain", when, rest)
+			}
+		}
+	}
 }
 
 // seasonByBigNumbers is the definition, max(0, floor((t-E)/Δ)).

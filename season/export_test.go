@@ -179,6 +179,12 @@ type OutboxValue struct {
 	Value int64
 }
 
+// Stored is the mark as it is in a block, and ReadProcessed reads that.
+func (p Processed) Stored() doc.Value { return p.value() }
+
+// ReadProcessed reads the mark of a block.
+func ReadProcessed(v doc.Value) (Processed, bool) { return processedFrom(v) }
+
 // SessionOf is the open session of a key, or nil.
 func (s *Service) SessionOf(key string) Session {
 	if p := s.players.byKey(key); p != nil {

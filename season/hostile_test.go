@@ -1,11 +1,13 @@
 package season_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/season"
 	"github.com/shoalworks/shoal/store"
 )
@@ -223,4 +225,46 @@ func TestHostileProcessedMarks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The fast store forgets what a session had synced, and another node takes it over: the board
+// follows the profile, although the session before had come further.
+func TestTheNewerSessionsValuesWin(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		a, b := w.host("a", hostOptions{}), w.host("b", hostOptions{})
+		ada := a.join("ada")
+		a.play(ada, "catch")
+		a.window()
+		saved := *w.profiles.mu.byKey["ada"]
+		a.play(ada, slices.Repeat([]string{"catch"}, 9)...)
+		a.window()
+		if got := a.top("Fish"); !slices.Equal(got, []string{"ada:10"}) {
+			t.Fatalf("before: %v", got)
+		}
+		*w.profiles.mu.byKey["ada"] = saved
+		ada.crash()
+		ada = b.join("ada")
+		b.play(ada, "catch")
+		b.window()
+		a.window() // has nothing more to say
+		if got := b.top("Fish"); !slices.Equal(got, []string{"ada:2"}) {
+			t.Fatalf("after: %v", got)
+		}
+	})
+}
+
+// An operator closes without boards while the request budget of the boards is used up: nobody
+// has looked at them, so they are not known to be broken.
+func TestAShortBudgetBreaksNoBoard(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.dueSeason(3)
+		h := w.host("a", hostOptions{limits: perMinute(600, 2)})
+		for range 600 { // somebody else wants it all
+			go func() { _ = h.node.Pass(t.Context(), node.ClassLoad, node.KindOrderedRead) }()
+		}
+		closed, err := h.CloseWithout(t.Context(), "C1S1", season.Waiver{Boards: []string{"Fish", "Coins"}, By: "op", Note: "they do not answer"})
+		if err == nil || !errors.Is(err, node.ErrBudget) || w.raw("season/reef/C1S1/result") != nil {
+			t.Fatalf("closed %+v, %v: %s", closed, err, w.raw("season/reef/C1S1/result"))
+		}
+	})
 }

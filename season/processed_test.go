@@ -32,6 +32,9 @@ func TestProcessedIsASet(t *testing.T) {
 			if !slices.IsSorted(p.Extra) || len(p.Extra) > 0 && p.Extra[0] <= p.Through+1 {
 				t.Fatalf("%+v is not in its shortest form", p)
 			}
+			if back, ok := season.ReadProcessed(p.Stored()); !ok || back.Through != p.Through || !slices.Equal(back.Extra, p.Extra) {
+				t.Fatalf("%+v is read back as %+v, %v", p, back, ok)
+			}
 		}
 	})
 }

@@ -152,6 +152,9 @@ func (s *Service) isBroken(ctx context.Context, reg register, b Board) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("look at board %s: %w", b.Name, context.Cause(ctx))
 		}
+		if isShort(err) { // nobody has looked at it
+			return fmt.Errorf("look at board %s: %w", b.Name, err)
+		}
 		if err == nil {
 			return fmt.Errorf("%w: %s of %s", ErrBoardFine, b.Name, reg.Season)
 		}
