@@ -54,6 +54,17 @@
 // A block keeps at most [MaxOwed] owed seasons, the outbox [MaxOutbox] values, the cache
 // [MaxResults] results, a session [MaxWatches] watches; each says what happens beyond.
 //
+// # Request budget
+//
+// On a node with limits (node.Limits) every call of the store goes in a class. Look-ups for
+// somebody who joins are loads, one at a time for all, and wait at most 10 s: titles can come
+// later. Flushes, also at a boundary and at leaving, are boards' work and wait at most 70 s: what
+// the budget has no room for stays in the outbox, is sent in parts as it comes in, earlier
+// seasons and those who have waited longest first ([Status].Short counts that). Closing,
+// rebuilds, inspection, sweeps and corrections are background work, which takes what nobody else
+// wants, gives up after node.Limits.BackgroundWait, and comes again: a season that waits so is in
+// [Status].Waiting.
+//
 // # Concurrency
 //
 // A Service is safe for use from many goroutines. No lock is held across a store call.
