@@ -34,6 +34,12 @@
 // every coin has come from somewhere, every item is in one profile or one mail. What a library
 // says of a deed is compared with what is stored.
 //
+// Those who play seasons catch fish, one unit each. The block before and after a catch says in
+// which season it was counted; every write to their records, to the seasons' boards, registers
+// and results is followed; and at rest each final value is in its result, or was reported as too
+// late. The season that it is, and whether one may be closed, the ledger takes from the store's
+// clock. In scenarios without a fault that excuses it nothing may be late at all.
+//
 // # Guarantees
 //
 // The same seed gives the same run, to the last step: [World.Hash] is the proof, and the

@@ -155,7 +155,7 @@ func (l *Ledger) named(key string) (epoch uint64, id string) {
 func (f *Fleet) leftovers(rest bool) {
 	crashed := make(map[string]bool)
 	for _, s := range f.servers {
-		if s.Host != nil && !s.closed {
+		if s.Host != nil && (!s.closed || len(s.left) > 0) { // what it has left is taken over like that of the dead
 			crashed[s.Host.ID()] = true
 		}
 	}

@@ -190,6 +190,7 @@ func seasonsDown(f *Fleet) { // case S1, S10
 // seasonsPaused: a server stops before an end, with catches that nobody else knows of, and goes
 // on in the next season, when the old one is closed: what it has is refused, and reported.
 func seasonsPaused(f *Fleet) { // case S5, S3
+	f.Ledger.vagueClocks()
 	o := races()
 	o.Outing.Sync, o.Outing.Every = 0.02, Span{Min: time.Second, Max: 4 * time.Second}
 	r := o.begin(f)
@@ -241,6 +242,7 @@ func (l *Ledger) titlesOf(key string) int {
 
 // seasonsSoup: everything at once.
 func seasonsSoup(f *Fleet) {
+	f.Ledger.vagueClocks()
 	o := races()
 	o.Skew, o.Crash, o.Restart, o.Moves = 10*time.Minute, 0.06, 0.04, 16
 	o.Also = func(f *Fleet, r *regatta) {

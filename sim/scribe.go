@@ -93,6 +93,7 @@ func (s *scribe) Wrote(p *Process, tx store.Tx, made uint64) {
 }
 
 func (s *scribe) writeLocked(p *Process, w store.Write) {
+	s.seasonLocked(p, w)
 	key := w.Key[strings.LastIndexByte(w.Key, '/')+1:]
 	switch {
 	case strings.HasPrefix(w.Key, recordPrefix):
@@ -202,6 +203,8 @@ func (s *scribe) Conflicted(p *Process, tx store.Tx) {
 	for _, w := range tx {
 		key := w.Key[strings.LastIndexByte(w.Key, '/')+1:]
 		switch {
+		case strings.HasPrefix(w.Key, reefPrefix) && key == "result":
+			s.say(p, "is refused: %s has a result", strings.TrimSuffix(w.Key[len(reefPrefix):], "/result"))
 		case strings.HasPrefix(w.Key, recordPrefix):
 			s.say(p, "is refused: %s has another version", key)
 		case strings.HasPrefix(w.Key, journalPrefix):

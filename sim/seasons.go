@@ -37,6 +37,7 @@ type reef struct {
 	over      map[heard]int
 	views     map[view][]time.Duration
 	wrote     map[view]int    // own writes
+	vague     bool            // answers hang, or processes stop
 	amnesia   bool            // the boards have lost their memory
 	forgot    uint64          // the step at which the fast store forgot last
 	waits     []time.Duration // of the loads that opened
@@ -67,9 +68,13 @@ type view struct {
 	board string
 }
 
-// clockError is how far a node's idea of the season may be from the store's clock: half the
-// round trip of the look at it, in any weather.
-const clockError = 2 * time.Second
+// clockError is how far a node's idea of the time may be from the store's clock: half the round
+// trip of the look at it. vagueError is that where answers hang, or processes stop with one on
+// its way.
+const (
+	clockError = 2 * time.Second
+	vagueError = time.Minute
+)
 
 // Compete has the ledger judge seasons.
 func (l *Ledger) Compete(cfg season.Config, clock func() time.Time, look func(string) (store.BoardInfo, error)) {
@@ -129,8 +134,11 @@ func (l *Ledger) Caught(p *Process, key, event string, before, after doc.Value) 
 		return
 	}
 	k, was := r.calendar.number(c.Season), r.calendar.number(b.Season)
-	now := r.clock()
-	early, late := r.calendar.at(now.Add(-clockError)), r.calendar.at(now.Add(clockError))
+	now, off := r.clock(), clockError
+	if r.vague {
+		off = vagueError
+	}
+	early, late := r.calendar.at(now.Add(-off)), r.calendar.at(now.Add(off))
 	if k != was && (k < early || k > late) || k < was {
 		l.violatedLocked("another season", "%s on %s: an event is counted in %q, its block was in %q, and it is %s", key, p.Name, c.Season, b.Season, r.calendar.id(early))
 	}
@@ -177,6 +185,13 @@ func (l *Ledger) forgottenAnglers() {
 			a.acked[id] = counters{fish: min(c[fish], a.final[id][fish]), best: min(c[best], a.final[id][best])}
 		}
 	}
+}
+
+// vagueClocks says that nodes may be off by half a long round trip.
+func (l *Ledger) vagueClocks() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.reef.vague = true
 }
 
 // forgottenSeasons notes that the boards have lost their memory.

@@ -118,9 +118,9 @@ func (l *Ledger) tallyLocked(a *angler, flawless bool) {
 
 // viewsLocked checks how often a server has read a board for its players: once in CacheFor.
 func (l *Ledger) viewsLocked(strict bool) {
-	every := l.mu.reef.rules.CacheFor
+	every, tolerance := l.mu.reef.rules.CacheFor, l.tolerance
 	for v, times := range l.mu.reef.views {
-		span := times[len(times)-1] - times[0]
+		span := times[len(times)-1] - times[0] + tolerance // a page's age counts from when its read was sent
 		if most := 1 + int(span/every); strict && len(times) > most {
 			l.violatedLocked("read too often", "%s reads %s %d times in %v, at most %d expected", v.p.Name, v.board, len(times), span, most)
 		}

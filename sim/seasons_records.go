@@ -92,7 +92,8 @@ func (r *reef) unsettled(key, id string, final counters) (out []string) {
 		of := boardValue{key, id, b.Name}
 		e, counted := r.entryOf(of)
 		late, reported := r.late[of]
-		if !(counted && e.score == want) && !(reported && late >= want) && !(r.amnesia && r.placeless(id, b.Name, want)) {
+		settled := counted && e.score == want || reported && late >= want || r.amnesia && r.placeless(id, b.Name, want)
+		if !settled {
 			out = append(out, fmt.Sprintf("%s has %d (%v), %d (%v) was reported, %d is final", b.Name, e.score, counted, late, reported, want))
 		}
 	}

@@ -35,6 +35,8 @@ import (
 //	forget           the fast store loses its memory
 //	sleep 5s         let time pass
 //	# words          a comment
+//
+// The lines of seasons are in stage_seasons.go.
 func Perform(script string, wait func()) string {
 	weather := AnchorWeather()
 	for i := range weather {
@@ -44,7 +46,7 @@ func Perform(script string, wait func()) string {
 	s.Beat, s.DeadAfter = time.Second, 4*time.Second
 	f := &Fleet{Lib: Ours{}, Settings: s, names: make(map[string]int), rng: newStream(1)}
 	f.Ledger = NewLedger(func() time.Duration { return f.now() }, true, s)
-	st := &stage{Fleet: f, holds: make(map[string]Hold), servers: make(map[string]*Server), claims: make(map[string]*Deed)}
+	st := &stage{Fleet: f, holds: make(map[string]Hold), servers: make(map[string]*Server), claims: make(map[string]*Deed), anglers: make(map[string]Angler)}
 	st.scribe = &scribe{Ledger: f.Ledger, out: &st.out, now: f.Ledger.now, tokens: make(map[string]string)}
 	f.World = NewWorld(WorldOptions{Seed: 1, Wait: wait, Apart: true}, st.scribe)
 	f.Weather, f.Refusing = weather, true
@@ -70,6 +72,7 @@ type stage struct {
 	holds   map[string]Hold // by "server key"
 	servers map[string]*Server
 	claims  map[string]*Deed
+	anglers map[string]Angler // by "server key"
 	asks    int
 }
 
@@ -124,11 +127,13 @@ func (s *stage) perform(line string) {
 		s.asks++
 		s.Go(s.servers[key].Process, fmt.Sprintf("begin %d", s.asks), func(*Actor) { s.claim(words[1], s.servers[key], words[3:]) })
 	case "forget":
-		s.Forget()
+		s.forgetNow(arg(1))
 	case "sleep":
 		s.Script.Sleep(lasting(arg(1)))
 	default:
-		fmt.Fprintf(&s.out, "! no command: %s\n", words[0])
+		if !s.season(words) {
+			fmt.Fprintf(&s.out, "! no command: %s\n", words[0])
+		}
 	}
 	s.Script.Yield()
 }
