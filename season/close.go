@@ -384,7 +384,7 @@ func (s *Service) create(ctx context.Context, res *Result, w Waiver) (stored *Re
 // announce tells the game of a close, once.
 func (s *Service) announce(res *Result, here bool) {
 	if s.shelf.announced(res.K) && s.deps.OnClosed != nil {
-		s.deps.OnClosed(Closed{K: res.K, ID: res.Season, Here: here}, res)
+		s.tellGame(context.Background(), "OnClosed", func() { s.deps.OnClosed(Closed{K: res.K, ID: res.Season, Here: here}, res) })
 	}
 }
 

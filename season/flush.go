@@ -391,7 +391,7 @@ func (s *Service) report(ctx context.Context, r Refused) {
 	s.log.WarnContext(ctx, "a season's value came too late and is not counted", "key", r.Key,
 		"season", r.Season, "board", r.Board, "score", r.Score, "counted", r.Counted, "has", r.Has, "err", r.Err)
 	if s.deps.OnRefused != nil {
-		s.deps.OnRefused(r)
+		s.tellGame(ctx, "OnRefused", func() { s.deps.OnRefused(r) })
 	}
 }
 

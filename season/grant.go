@@ -127,17 +127,11 @@ func (s *Service) commit(p *player, first int64, standings []*Standings) (tiding
 		if g, err = s.rules.grant(data, o); err != nil {
 			return nil, err
 		}
-		ops := g.ops
-		for _, t := range g.revoked {
-			ops = append(ops, s.deps.Revoke(t)...)
+		more, err := s.gameOps(g.revoked, g.rewarded)
+		if err == nil && len(g.ops)+len(more) == 0 {
+			err = errNothing
 		}
-		for _, t := range g.rewarded {
-			ops = append(ops, s.rewardOps(t)...)
-		}
-		if len(ops) == 0 {
-			return nil, errNothing
-		}
-		return ops, nil
+		return append(g.ops, more...), err
 	})
 	if errors.Is(err, errNothing) {
 		return tidings{}, nil
@@ -168,10 +162,10 @@ func (s *Service) tell(ctx context.Context, p *player, t tidings) error {
 	}
 	s.counts.titles.Add(uint64(len(t.titles)))
 	if s.deps.OnTitle != nil && len(t.titles) > 0 {
-		s.deps.OnTitle(ctx, p.session, t.titles)
+		s.tellGame(ctx, "OnTitle", func() { s.deps.OnTitle(ctx, p.session, t.titles) })
 	}
 	if s.deps.OnCorrected != nil && len(t.changes) > 0 {
-		s.deps.OnCorrected(ctx, p.session, t.changes)
+		s.tellGame(ctx, "OnCorrected", func() { s.deps.OnCorrected(ctx, p.session, t.changes) })
 	}
 	return nil
 }

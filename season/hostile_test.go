@@ -1,12 +1,15 @@
 package season_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/season"
 	"github.com/shoalworks/shoal/store"
@@ -265,6 +268,87 @@ func TestAShortBudgetBreaksNoBoard(t *testing.T) {
 		closed, err := h.CloseWithout(t.Context(), "C1S1", season.Waiver{Boards: []string{"Fish", "Coins"}, By: "op", Note: "they do not answer"})
 		if err == nil || !errors.Is(err, node.ErrBudget) || w.raw("season/reef/C1S1/result") != nil {
 			t.Fatalf("closed %+v, %v: %s", closed, err, w.raw("season/reef/C1S1/result"))
+		}
+	})
+}
+
+// Every callback of the game panics at a season's end: the node lives on, and what is stored is
+// right. A reward that panics keeps its title back until it is mended.
+func TestCallbacksThatPanic(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		old := w.host("old", hostOptions{})
+		ada, bob := old.join("ada"), old.join("bob")
+		old.play(ada, "catch")
+		old.play(bob, "coins")
+		old.leaveStill(ada)
+		broken := true
+		h := w.host("a", hostOptions{})
+		s, err := season.New(h.node, "reef", w.cfg, season.Deps{
+			Profiles: w.profiles,
+			Reward: func(t season.Title) []doc.Op {
+				if broken && t.Board == "Fish" {
+					panic("no such prize")
+				}
+				return prize(t)
+			},
+			OnTitle:   func(context.Context, season.Session, []season.Title) { panic("told") },
+			OnClosed:  func(season.Closed, *season.Result) { panic("closed") },
+			OnRefused: func(season.Refused) { panic("refused") },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ada = w.profiles.load("ada")
+		set(t, ada, "/coins", 0)
+		if _, err := s.Joined(t.Context(), ada); err != nil {
+			t.Fatal(err)
+		}
+		old.leaveStill(bob)
+		bob = w.profiles.load("bob")
+		set(t, bob, "/coins", 0)
+		if _, err := s.Joined(t.Context(), bob); err != nil {
+			t.Fatal(err)
+		}
+		w.until(time.Hour + 10*time.Minute)
+		h.wantResult("C1S1", "Fish", "ada:1")
+		for _, mended := range []bool{false, true} {
+			if mended {
+				broken = false
+				time.Sleep(10 * time.Minute)
+			}
+			va, errA := s.View(ada)
+			vb, errB := s.View(bob)
+			if errA != nil || errB != nil || len(vb.Titles) != 1 || len(va.Titles) != 1 != !mended || va.Processed.Has(0) != mended {
+				t.Fatalf("mended %v: ada %+v, bob %+v, %v, %v", mended, va, vb, errA, errB)
+			}
+		}
+		if coins(ada.Data()) != 100 || coins(bob.Data()) != 100 || s.Status().Panics < 4 {
+			t.Fatalf("%d and %d coins, %d panics", coins(ada.Data()), coins(bob.Data()), s.Status().Panics)
+		}
+	})
+}
+
+// A block that claims to have seen fewer corrections than none, of seasons that nobody closed,
+// keeps no node busy and nobody from their titles.
+func TestHostileCorrectedMarks(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{loops: true})
+		marks := make([]string, 80)
+		for i := range marks {
+			marks[i] = fmt.Sprintf(`"%s":-1`, w.cfg.ID(int64(100+i)))
+		}
+		w.profiles.put("eve", parse(t, `{"seasons":{"reef":{"season":"C1S1","stats":{"fish":1},"corrected":{`+strings.Join(marks, ",")+`}}}}`), time.Now())
+		eve := h.join("eve")
+		h.play(eve, "catch")
+		w.until(2 * time.Minute)
+		read := countReads(h)
+		time.Sleep(30 * time.Minute)
+		if n := read(); n > 60 {
+			t.Errorf("%d reads in half an hour", n)
+		}
+		w.until(time.Hour + 6*time.Minute)
+		if v, err := h.View(eve); err != nil || !slices.Equal(held(v), []string{"Fish@C1S1"}) {
+			t.Errorf("%+v, %v", v, err)
 		}
 	})
 }

@@ -116,7 +116,8 @@ type Closed struct {
 }
 
 // Deps are what a Service works with. The callbacks are called from the service's goroutines,
-// or from Joined; they must not block for long. All may be nil.
+// or from Joined; they must not block for long. A panic of theirs is caught, counted and logged
+// (Status.Panics); one of Reward or Revoke refuses the title. All may be nil.
 type Deps struct {
 	// Boards is where the boards are. Default: the node's board store, without a cache.
 	Boards Boards

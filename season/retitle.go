@@ -22,12 +22,13 @@ func (r *rules) seen(block doc.Value, id string) (count int, ok bool) {
 }
 
 // outdated lists seasons with more corrections, by count, than the block's titles take into
-// account, the newest first.
+// account, the newest first. Those without any are not looked at, whatever the block says.
 func (r *rules) outdated(block doc.Value, count func(id string) int) (ks []int64) {
 	member, _ := block.Member("corrected")
 	for id, v := range member.Members() {
 		n, ok := integer(v)
-		if k, isSeason := r.cfg.Parse(id); ok && isSeason && int64(count(id)) > n {
+		known := int64(count(id))
+		if k, isSeason := r.cfg.Parse(id); ok && isSeason && known > 0 && known > n {
 			ks = append(ks, k)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 // counts are what a Status counts since the start.
 type counts struct {
-	titles, refused, missed, short atomic.Uint64
+	titles, refused, missed, short, panics atomic.Uint64
 }
 
 // Waiting is a season that is due and could not be closed.
@@ -80,6 +80,7 @@ type Status struct {
 	Refused         uint64 // values that came too late
 	Missed          uint64 // last writes at leaving that could not be collected
 	Short           uint64 // flushes that the request budget cut short: the rest waits in the outbox
+	Panics          uint64 // of the game's callbacks: see PanicError
 }
 
 // Status answers from memory.
@@ -92,7 +93,7 @@ func (s *Service) Status() Status {
 		Waiting: s.waits.list(), Fresh: fresh, ClockDifference: local.Round(0).Sub(now.Round(0)),
 		Players: len(s.players.all()), Outbox: s.outbox.size(),
 		Titles: s.counts.titles.Load(), Refused: s.counts.refused.Load(), Missed: s.counts.missed.Load(),
-		Short: s.counts.short.Load(),
+		Short: s.counts.short.Load(), Panics: s.counts.panics.Load(),
 	}
 }
 
