@@ -217,3 +217,6 @@ func (s *Service) Fresh() int {
 	defer l.mu.Unlock()
 	return len(l.mu.fresh)
 }
+
+// Kick wakes the writing goroutine, as a submit does whose score a window has written already.
+func (s *Service) Kick() { s.kick() }

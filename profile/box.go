@@ -155,34 +155,33 @@ func (s *Session) seeToMail() {
 			s.mu.Unlock()
 			return
 		}
-		wait, kick := round.next.Sub(s.set.clk.Now()), m.kick
+		now, kick := s.set.clk.Now(), m.kick
+		wait := round.next.Sub(now)
 		if m.wanted {
 			wait = 0
 		}
-		m.wanted = false
+		if m.wanted = false; wait <= 0 {
+			m.began = now // with the decision: who wants a look at this moment has it
+		}
 		s.mu.Unlock()
-		if wait > 0 && !s.restMail(kick, wait) {
+		if wait > 0 {
+			s.restMail(kick, wait)
 			continue
 		}
-		s.mu.Lock()
-		m.began = s.set.clk.Now()
-		s.mu.Unlock()
 		round.run()
 	}
 }
 
-// restMail waits; false means that it ended early, and what is to be done must be seen anew.
-func (s *Session) restMail(kick chan struct{}, wait time.Duration) bool {
+// restMail waits, or is kicked.
+func (s *Session) restMail(kick chan struct{}, wait time.Duration) {
 	t := s.set.clk.NewTimer(wait)
 	defer t.Stop()
 	select {
 	case <-t.C():
-		return true
 	case <-kick:
 	case <-s.done:
 	case <-s.set.life().Done():
 	}
-	return false
 }
 
 // mailRound is one look through the whole box.

@@ -45,12 +45,14 @@
 // The same seed gives the same run, to the last step: [World.Hash] is the proof, and the
 // tests compare it. What happens to a call depends on the seed and on whose call it is, of
 // which kind, on which key, the how-manieth: one call more or less elsewhere changes nothing.
+// What a process draws by chance depends on the time and on what the draw is for, which the
+// library says: it does not matter which of two goroutines draws first.
 //
 // Three things are beyond the seams. Twins are two calls that one process makes at one moment
 // from one place in the program for one key: they cannot be told apart, so what follows may
 // be exchanged between them; [Tally] counts them, they are rare. And what the library does in
 // the order of a map comes in another order each time: traces are compared up to the closing
-// of the servers, where it does. Rarely the scheduler decides: when two goroutines have
+// of the servers, where it does. Very rarely the scheduler decides: when two goroutines have
 // something to send at one moment, a third may take both in one call, or one and then the other.
 //
 // # Concurrency

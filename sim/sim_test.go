@@ -118,9 +118,10 @@ func series(t *testing.T, env settings, o sim.Options) sim.Line {
 	return line
 }
 
-// compare plays the same seed again: the runs are equal, step by step. Goroutines of one moment
-// may draw from their node's chance in either order, which happens to about one run in thirty
-// under the race detector; so when two differ, more are played until two agree, six in all.
+// compare plays the same seed again: the runs are equal, step by step. What the scheduler still
+// decides (see the package's documentation) shows in fewer than one run in a hundred, on a loaded
+// machine under the race detector; so when two differ, more are played until two agree, six in
+// all.
 func compare(t *testing.T, o sim.Options, score *sim.Score, world *sim.World) {
 	t.Helper()
 	again, twin := guarded(t, o)
