@@ -95,8 +95,8 @@ type Limits struct {
 	// Fleet is what all nodes together may ask for. This node takes the share of its players
 	// among those of all beats. Default: no limit.
 	Fleet Rates
-	// Reserve is how many requests of each kind loads and lower classes leave for saves.
-	// Default 10.
+	// Reserve is how many requests of each kind loads and boards leave for saves. Background
+	// work leaves half of what the budget holds, a minute's allowance. Default 10.
 	Reserve int
 	// BackgroundWait is after how long background work gives up. Default 150 s.
 	BackgroundWait time.Duration
@@ -214,11 +214,21 @@ func (p purse) affords(n int, c Class, reserve int) bool {
 	if p.full == 0 || n == 0 {
 		return true
 	}
-	left := 0.0
-	if c != ClassSave {
-		left = float64(reserve)
+	return p.tokens >= min(float64(n)+p.left(c, reserve), p.full)
+}
+
+// left is what a class leaves for others: loads and boards a reserve for saves, and background
+// work half of what the purse holds. To be behind those who wait now is not enough for it: what
+// it takes would be missed by the loads of the next half minute.
+func (p purse) left(c Class, reserve int) float64 {
+	switch c {
+	case ClassSave:
+		return 0
+	case ClassBackground:
+		return max(float64(reserve), p.full/2)
+	case ClassLoad, ClassBoard:
 	}
-	return p.tokens >= min(float64(n)+left, p.full)
+	return float64(reserve)
 }
 
 // spent is the purse after n requests.
@@ -234,10 +244,6 @@ func (p purse) wait(n int, c Class, reserve int) time.Duration {
 	if p.affords(n, c, reserve) {
 		return 0
 	}
-	left := 0.0
-	if c != ClassSave {
-		left = float64(reserve)
-	}
-	missing := min(float64(n)+left, p.full) - p.tokens
+	missing := min(float64(n)+p.left(c, reserve), p.full) - p.tokens
 	return time.Duration(missing/p.full*float64(time.Minute)) + time.Millisecond
 }

@@ -17,7 +17,7 @@ import (
 func TestBackgroundWorkIsNotPutOffByWhatComesAfterIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := node.NewGate(node.Limits{Node: node.Rates{Read: node.Rate{Base: 600}}}, nobody)
-		drain(t, g, 595)
+		drain(t, g, 305) // a little more than the half that background work may take of
 		var (
 			mu      sync.Mutex
 			slowest time.Duration

@@ -88,6 +88,34 @@ func TestLoadsLeaveAReserveForSaves(t *testing.T) {
 	})
 }
 
+// Background work leaves half of what the budget holds: what it takes must not be missed by the
+// loads that come next.
+func TestBackgroundLeavesHalfForLoads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := node.NewGate(sixty(), nobody)
+		start := time.Now()
+		for range 30 {
+			if err := g.Pass(t.Context(), node.ClassBackground, node.KindRead, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if g.Spare(node.ClassBackground) || !g.Spare(node.ClassLoad) || time.Since(start) != 0 {
+			t.Errorf("background work took more or less than half, in %v", time.Since(start))
+		}
+		for range 20 {
+			if err := g.Pass(t.Context(), node.ClassLoad, node.KindRead, 1); err != nil || time.Since(start) != 0 {
+				t.Fatalf("a load waited %v: %v", time.Since(start), err)
+			}
+		}
+		if err := g.Pass(t.Context(), node.ClassBackground, node.KindRead, 1); err != nil {
+			t.Fatal(err)
+		}
+		if waited := time.Since(start); waited < 21*time.Second || waited > 22*time.Second {
+			t.Errorf("background work went on after %v, want when half is there again and one more", waited)
+		}
+	})
+}
+
 func TestSavesGoBeforeLoadsBeforeBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := node.NewGate(sixty(), nobody)

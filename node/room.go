@@ -63,11 +63,7 @@ func (p purse) room(c Class, reserve int) int {
 	if p.full == 0 {
 		return math.MaxInt
 	}
-	left := 0.0
-	if c != ClassSave {
-		left = float64(reserve)
-	}
-	n := max(0, int(math.Floor(p.tokens-left)))
+	n := max(0, int(math.Floor(p.tokens-p.left(c, reserve))))
 	if n == 0 && p.affords(1, c, reserve) {
 		return 1
 	}
