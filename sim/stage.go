@@ -126,8 +126,6 @@ func (s *stage) perform(line string) {
 	case "begin":
 		s.asks++
 		s.Go(s.servers[key].Process, fmt.Sprintf("begin %d", s.asks), func(*Actor) { s.claim(words[1], s.servers[key], words[3:]) })
-	case "forget":
-		s.forgetNow(arg(1))
 	case "sleep":
 		s.Script.Sleep(lasting(arg(1)))
 	default:

@@ -22,6 +22,7 @@ import (
 //	depart A a1      release, and wait for the answer
 //	due A B          A and B close what is due, at one moment
 //	until 70s        let time pass until then
+//	forget boards    the boards lose their memory
 
 // shortSeasons last a minute, and are closed 20 s later.
 func shortSeasons(s *Settings) {
@@ -32,7 +33,7 @@ func shortSeasons(s *Settings) {
 	rules.Boards = rules.Boards[:1]
 }
 
-// season performs a line of seasons, and tells whether it is one.
+// season performs a line of seasons, or of what is forgotten, and tells whether it is one.
 func (s *stage) season(words []string) bool {
 	arg := func(i int) string { return slices.Concat(words, make([]string, 4))[i] }
 	server, key := s.servers[arg(1)], arg(2)
@@ -54,6 +55,8 @@ func (s *stage) season(words []string) bool {
 		s.Script.Sleep(5 * time.Second)
 	case "until":
 		s.Script.Sleep(lasting(arg(1)) - s.now())
+	case "forget":
+		s.forgetNow(arg(1))
 	default:
 		return false
 	}
