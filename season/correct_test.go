@@ -282,7 +282,7 @@ func TestAnyCorrectionsLeaveOneTitleAndOneReward(t *testing.T) {
 		}
 		for range rapid.IntRange(1, 15).Draw(t, "steps") {
 			if rapid.IntRange(0, 2).Draw(t, "do") > 0 {
-				list = append(list, drawCorrection(t, keys))
+				list = append(list, drawCorrection(t, append(keys, "c", "c", "c"))) // mostly about the player
 			}
 			if rapid.Bool().Draw(t, "look") {
 				look(rapid.IntRange(0, len(list)).Draw(t, "known"))
