@@ -261,17 +261,6 @@ func (b *BoardStandings) without(out map[string]bool) {
 	}
 }
 
-// earned lists the titles of a player.
-func (st *Standings) earned(key string) []Title {
-	var titles []Title
-	for i := range st.Boards {
-		if t, ok := st.title(i, key); ok {
-			titles = append(titles, t)
-		}
-	}
-	return titles
-}
-
 // title is a player's title on a board.
 func (st *Standings) title(board int, key string) (Title, bool) {
 	b, r := &st.Boards[board], st.Result
