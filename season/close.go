@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	closePerPass = 16                // seasons that one pass closes at most
-	earlyLook    = 1000              // seasons that one pass looks at for results of others
-	retryAfter   = 30 * time.Second  // after a pass that left a season waiting, at most
-	soon         = time.Second       // after a pass that was cut short
-	maxCloseJit  = 10 * time.Second  // jitter of the pass after a boundary, at most
-	closeTries   = 4                 // how often one close starts over when others move things
+	closePerPass = 16               // seasons that one pass closes at most
+	earlyLook    = 1000             // seasons that one pass looks at for results of others
+	retryAfter   = 30 * time.Second // after a pass that left a season waiting, at most
+	soon         = time.Second      // after a pass that was cut short
+	maxCloseJit  = 10 * time.Second // jitter of the pass after a boundary, at most
+	closeTries   = 4                // how often one close starts over when others move things
 )
 
 // closer is the state of the loop that closes seasons.
@@ -226,6 +226,7 @@ func (s *Service) closeOne(ctx context.Context, k int64) (Closed, error) {
 	for range closeTries {
 		var res *Result
 		var here bool
+		epoch := s.shelf.epoch()
 		res, here, err = s.tryClose(ctx, k)
 		if errors.Is(err, errAgain) {
 			continue
@@ -233,7 +234,7 @@ func (s *Service) closeOne(ctx context.Context, k int64) (Closed, error) {
 		if err != nil {
 			return Closed{}, err
 		}
-		s.shelf.put(res)
+		s.shelf.put(res, epoch)
 		s.announce(res, here)
 		if here {
 			s.log.InfoContext(ctx, "season closed", "season", res.Season, "unplayed", res.Unplayed)
@@ -250,7 +251,7 @@ func (s *Service) tryClose(ctx context.Context, k int64) (res *Result, here bool
 		return nil, false, fmt.Errorf("read result: %w", err)
 	}
 	if !recs[0].Missing() {
-		res, err := decodeResult(recs[0].Value)
+		res, err := s.resultOf(k, recs[0])
 		return res, false, err
 	}
 	// The register is read after the result was found missing, in this very try.
@@ -377,7 +378,7 @@ func (s *Service) create(ctx context.Context, res *Result, w Waiver) (stored *Re
 		// Not done, or unknown and not there: then it may still come, with these same bytes.
 		return nil, false, fmt.Errorf("write result: %w", err)
 	}
-	stored, err = decodeResult(rec.Value)
+	stored, err = s.resultOf(res.K, rec)
 	return stored, rec.Version == put.Version, err
 }
 

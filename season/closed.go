@@ -50,13 +50,16 @@ func digests(res *Result) map[string]string {
 	return out
 }
 
-func decodeCloseRecord(data []byte) (CloseRecord, error) {
+func decodeCloseRecord(id string, data []byte) (CloseRecord, error) {
 	var rec closeRecord
 	if err := json.Unmarshal(data, &rec); err != nil {
 		return CloseRecord{}, fmt.Errorf("season: decode close record: %w", err)
 	}
 	if rec.Format > closeFormat {
 		return CloseRecord{}, fmt.Errorf("%w: close record of format %d", ErrNewerFormat, rec.Format)
+	}
+	if rec.Format < 1 || rec.Season != id {
+		return CloseRecord{}, fmt.Errorf("season: decode close record: format %d, season %q", rec.Format, shown(rec.Season))
 	}
 	out := CloseRecord{Season: rec.Season, Node: rec.Node, Time: rec.Time, Boards: rec.Boards}
 	if rec.Waiver != nil {
@@ -83,7 +86,7 @@ func (s *Service) ClosedBy(ctx context.Context, id string) (CloseRecord, error) 
 	if stored.Missing() {
 		return CloseRecord{Season: id, Boards: digests(res)}, nil
 	}
-	rec, err := decodeCloseRecord(stored.Value)
+	rec, err := decodeCloseRecord(id, stored.Value)
 	if err != nil {
 		return CloseRecord{}, fmt.Errorf("season: read %s: %w", stored.Key, err)
 	}

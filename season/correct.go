@@ -26,28 +26,34 @@ type corrections struct {
 	Format int          `json:"format"`
 	Season string       `json:"season"`
 	List   []Correction `json:"list"`
+	// Erasing has what the result is about to call each player who is being erased. A ruling that
+	// comes meanwhile is about that name too.
+	Erasing map[string]string `json:"erasing,omitempty"`
 }
 
-func encodeCorrections(id string, list []Correction) ([]byte, error) {
-	return encodePlain("corrections", corrections{correctionsFormat, id, list})
+// with is the record with a correction more.
+func (c corrections) with(one Correction) corrections {
+	one.Alias = c.Erasing[one.Key]
+	c.List = append(slices.Clip(c.List), one)
+	return c
 }
 
 // decodeCorrections reads the record of a season; a missing one has none.
-func decodeCorrections(id string, data []byte) ([]Correction, error) {
+func decodeCorrections(id string, data []byte) (corrections, error) {
 	if data == nil {
-		return nil, nil
+		return corrections{Format: correctionsFormat, Season: id, List: []Correction{}}, nil
 	}
 	var c corrections
 	if err := json.Unmarshal(data, &c); err != nil {
-		return nil, fmt.Errorf("season: decode corrections of %s: %w", id, err)
+		return corrections{}, fmt.Errorf("season: decode corrections of %s: %w", id, err)
 	}
 	if c.Format > correctionsFormat {
-		return nil, fmt.Errorf("%w: corrections of format %d", ErrNewerFormat, c.Format)
+		return corrections{}, fmt.Errorf("%w: corrections of format %d", ErrNewerFormat, c.Format)
 	}
 	if c.Format < 1 || c.Season != id {
-		return nil, fmt.Errorf("season: decode corrections of %s: format %d, season %q", id, c.Format, shown(c.Season))
+		return corrections{}, fmt.Errorf("season: decode corrections of %s: format %d, season %q", id, c.Format, shown(c.Season))
 	}
-	return c.List, nil
+	return c, nil
 }
 
 // correctedRecord is season/<set>/corrected: per season, up to how many corrections there may
@@ -99,6 +105,14 @@ func (r Ruling) about(board string) bool {
 func (r Ruling) check() error {
 	if err := name.CheckKey("key", r.Key); err != nil {
 		return fmt.Errorf("%w: %w", ErrRuling, err)
+	}
+	if len(r.Boards) > maxBoards {
+		return fmt.Errorf("%w: boards: at most %d expected, got %d", ErrRuling, maxBoards, len(r.Boards))
+	}
+	for i, board := range r.Boards {
+		if slices.Contains(r.Boards[:i], board) {
+			return fmt.Errorf("%w: boards: %q comes twice", ErrRuling, shown(board))
+		}
 	}
 	if err := checkText("by", r.By, maxBy); err != nil {
 		return err
@@ -184,6 +198,18 @@ func (c Correction) keys() []string {
 	return []string{c.Key, c.Alias}
 }
 
+// fits tells whether corrections are of a result: each is about somebody who has a place in it.
+// Others are of after an erasure that the result is older than, or the other way round.
+func fits(res *Result, list []Correction) bool {
+	return !slices.ContainsFunc(list, func(c Correction) bool { return !slices.ContainsFunc(c.keys(), res.holds) })
+}
+
+// is tells whether two corrections are one that was made once.
+func (c Correction) is(o Correction) bool {
+	return c.Time.Equal(o.Time) && c.Reinstates == o.Reinstates && c.Key == o.Key && slices.Equal(c.Boards, o.Boards) &&
+		c.By == o.By && c.Reason == o.Reason
+}
+
 // changes tells whether a correction would change how a result with corrections stands. One
 // that does not is not stored: it is what a repeated ruling comes to.
 func changes(res *Result, list []Correction, c Correction) bool {
@@ -233,17 +259,6 @@ func (b *BoardStandings) without(out map[string]bool) {
 	for i, p := range b.Top {
 		b.place[p.Key] = i
 	}
-}
-
-// earned lists the titles of a player.
-func (st *Standings) earned(key string) []Title {
-	var titles []Title
-	for i := range st.Boards {
-		if t, ok := st.title(i, key); ok {
-			titles = append(titles, t)
-		}
-	}
-	return titles
 }
 
 // title is a player's title on a board.

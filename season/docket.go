@@ -2,6 +2,7 @@ package season
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -252,11 +253,11 @@ func (s *Service) corrections(ctx context.Context, ids []string) (_ map[string][
 		return nil, fmt.Errorf("season: read corrections of %s: %w", s.set, err)
 	}
 	for i, m := range missing {
-		list, err := decodeCorrections(m.id, recs[i].Value)
+		now, err := decodeCorrections(m.id, recs[i].Value)
 		if err != nil {
 			return nil, err
 		}
-		if s.docket.put(m.id, list, m.promised, at) {
+		if s.docket.put(m.id, now.List, m.promised, at) {
 			s.shelf.stir()
 		}
 	}
@@ -299,19 +300,31 @@ func (s *Service) standingsFor(ctx context.Context, results []*Result) ([]*Stand
 	}
 	out := make([]*Standings, len(results))
 	for i, res := range results {
-		out[i] = s.docket.standings(res, lists[res.Season])
+		list := lists[res.Season]
+		if s.docket.computed(res, len(list)) == nil && !fits(res, list) {
+			s.shelf.drop(res.K)
+			s.docket.forget(res.Season)
+			return nil, fmt.Errorf("season: corrections of %s are about players whom the result does not have: %w", res.Season, errAgain)
+		}
+		out[i] = s.docket.standings(res, list)
 	}
 	return out, nil
 }
 
-// coherent reads standings again when a player was erased while they were read: a result of
-// before and corrections of after do not belong together.
+// coherent reads standings again when a player was erased while they were read, or between: a
+// result of before and corrections of after do not belong together.
 func (s *Service) coherent(read func() ([]*Standings, error)) (list []*Standings, err error) {
 	for range closeTries {
 		before := s.docket.erasures()
-		if list, err = read(); err != nil || s.docket.erasures() == before {
+		list, err = read()
+		switch {
+		case errors.Is(err, errAgain):
+		case err != nil || s.docket.erasures() == before:
 			return list, err
 		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	return nil, fmt.Errorf("season: standings of %s: %w: players are being erased", s.set, store.ErrUnavailable)
 }

@@ -102,17 +102,20 @@ func (s *Service) eraseFrom(ctx context.Context, key string, index correctedReco
 
 // eraseIn forgets a player in one season. The order keeps every reader right whenever it reads:
 // the corrections come to speak of the alias too, then the result has it, then they speak of the
-// alias only. The index tells before and after that memory is old.
+// alias only. The first and the last write are made also when no correction is about the player:
+// a ruling that comes meanwhile finds the alias, or conflicts and finds nobody (readToCorrect).
+// The index tells before and after that memory is old.
 func (s *Service) eraseIn(ctx context.Context, res *Result, key string) error {
 	id := res.Season
 	alias := aliasPrefix + s.n.NewToken("erased", id)[:12]
-	about := false
-	err := s.amendCorrections(ctx, id, func(list []Correction) (next []Correction, changed bool) {
-		before := alias
-		next, alias, about = aliased(list, key, before)
-		return next, about
+	isNamed := false
+	err := s.amendCorrections(ctx, id, func(now corrections) (next corrections, changed bool) {
+		if isNamed = res.holds(key) || now.names(key); isNamed {
+			now, alias = now.aliasing(key, alias)
+		}
+		return now, isNamed
 	})
-	if err != nil || !about && !res.holds(key) {
+	if err != nil || !isNamed {
 		return err
 	}
 	if err := s.tellErasure(ctx); err != nil {
@@ -131,27 +134,25 @@ func (s *Service) eraseIn(ctx context.Context, res *Result, key string) error {
 	if err != nil {
 		return err
 	}
-	if about {
-		err = s.amendCorrections(ctx, id, func(list []Correction) ([]Correction, bool) { return unnamed(list, key), true })
-		if err != nil {
-			return err
-		}
+	err = s.amendCorrections(ctx, id, func(now corrections) (corrections, bool) { return now.unnamed(key), now.names(key) })
+	if err != nil {
+		return err
 	}
 	return s.tellErasure(ctx)
 }
 
 // amendCorrections rewrites a season's corrections; their number stays.
-func (s *Service) amendCorrections(ctx context.Context, id string, next func([]Correction) ([]Correction, bool)) error {
-	_, err := s.amend(ctx, correctionsKey(s.set, id), func(now []byte) ([]byte, error) {
-		list, err := decodeCorrections(id, now)
+func (s *Service) amendCorrections(ctx context.Context, id string, next func(corrections) (corrections, bool)) error {
+	_, err := s.amend(ctx, correctionsKey(s.set, id), func(data []byte) ([]byte, error) {
+		now, err := decodeCorrections(id, data)
 		if err != nil {
 			return nil, err
 		}
-		list, changed := next(list)
+		now, changed := next(now)
 		if !changed {
 			return nil, errKeep
 		}
-		return encodeCorrections(id, list)
+		return encodePlain("corrections", now)
 	})
 	return err
 }

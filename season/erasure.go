@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -55,33 +56,45 @@ func renamed(list []Placed, key, alias string) []Placed {
 	return list
 }
 
-// aliased is corrections in which those about a player are about an alias too. It answers the
-// alias that they have already, if an erasure was cut short before; about tells whether any is
-// about the player.
-func aliased(list []Correction, key, alias string) (next []Correction, is string, about bool) {
-	for _, c := range list {
-		if c.Key == key && c.Alias != "" {
-			alias = c.Alias
+// aliasing is corrections in which those about a player, and those to come, are about an alias
+// too. It answers the alias that they have already, if an erasure was cut short before.
+func (c corrections) aliasing(key, alias string) (next corrections, is string) {
+	if before, ok := c.Erasing[key]; ok {
+		alias = before
+	}
+	next = c
+	next.Erasing = maps.Clone(c.Erasing)
+	if next.Erasing == nil {
+		next.Erasing = make(map[string]string)
+	}
+	next.Erasing[key] = alias
+	next.List = slices.Clone(c.List)
+	for i := range next.List {
+		if next.List[i].Key == key {
+			next.List[i].Alias = alias
 		}
 	}
-	next = slices.Clone(list)
-	for i := range next {
-		if next[i].Key == key {
-			next[i].Alias, about = alias, true
-		}
-	}
-	return next, alias, about
+	return next, alias
 }
 
 // unnamed is corrections in which those about a player are about the alias only.
-func unnamed(list []Correction, key string) []Correction {
-	list = slices.Clone(list)
-	for i := range list {
-		if list[i].Key == key && list[i].Alias != "" {
-			list[i].Key, list[i].Alias, list[i].Reason = list[i].Alias, "", erasedReason
+func (c corrections) unnamed(key string) corrections {
+	next := c
+	next.Erasing = maps.Clone(c.Erasing)
+	delete(next.Erasing, key)
+	next.List = slices.Clone(c.List)
+	for i := range next.List {
+		if one := &next.List[i]; one.Key == key && one.Alias != "" {
+			one.Key, one.Alias, one.Reason = one.Alias, "", erasedReason
 		}
 	}
-	return list
+	return next
+}
+
+// names tells whether corrections name a player.
+func (c corrections) names(key string) bool {
+	_, ok := c.Erasing[key]
+	return ok || slices.ContainsFunc(c.List, func(one Correction) bool { return one.Key == key })
 }
 
 // erasingRecord is season/<set>/erasing: who was erased while seasons were over and not closed.

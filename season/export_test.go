@@ -200,7 +200,7 @@ type Shelf struct{ sh *shelf }
 func NewShelf(limit int) Shelf { return Shelf{newShelf(limit)} }
 
 // Put keeps a result.
-func (s Shelf) Put(r *Result) { s.sh.put(r) }
+func (s Shelf) Put(r *Result) { s.sh.put(r, s.sh.epoch()) }
 
 // Get tells whether a result is in memory.
 func (s Shelf) Get(k int64) bool {

@@ -26,6 +26,7 @@ func (s *Service) results(ctx context.Context, ks []int64) (_ map[int64]*Result,
 	if out, missing = s.shelved(ks); len(missing) == 0 {
 		return out, nil
 	}
+	epoch := s.shelf.epoch()
 	keys := make([]string, len(missing))
 	for i, k := range missing {
 		keys[i] = resultKey(s.set, s.cfg.ID(k))
@@ -35,7 +36,7 @@ func (s *Service) results(ctx context.Context, ks []int64) (_ map[int64]*Result,
 		return nil, fmt.Errorf("season: read results of %s: %w", s.set, err)
 	}
 	for i, rec := range recs {
-		res, err := s.take(missing[i], rec)
+		res, err := s.take(missing[i], rec, epoch)
 		if err != nil {
 			return nil, err
 		}
@@ -61,23 +62,32 @@ func (s *Service) shelved(ks []int64) (out map[int64]*Result, missing []int64) {
 	return out, missing
 }
 
-// take keeps what a read of a season's result found.
-func (s *Service) take(k int64, rec store.Record) (*Result, error) {
+// take keeps what a read of a season's result found; epoch is the shelf's before the read.
+func (s *Service) take(k int64, rec store.Record, epoch uint64) (*Result, error) {
 	if rec.Missing() {
 		s.shelf.setAbsent(k, s.clock.Now())
 		return nil, nil
 	}
-	res, err := decodeResult(rec.Value)
+	res, err := s.resultOf(k, rec)
 	if err != nil {
-		return nil, fmt.Errorf("season: read %s: %w", rec.Key, err)
-	}
-	if res.K != k {
-		return nil, fmt.Errorf("season: read %s: it is the result of season %d", rec.Key, res.K)
+		return nil, err
 	}
 	if res.hasErased() {
 		s.docket.forget(res.Season) // corrections that were read before may not know the alias
 	}
-	s.shelf.put(res)
+	s.shelf.put(res, epoch)
+	return res, nil
+}
+
+// resultOf is the result in a record, which has to be that of season k.
+func (s *Service) resultOf(k int64, rec store.Record) (*Result, error) {
+	res, err := decodeResult(rec.Value)
+	if err != nil {
+		return nil, fmt.Errorf("season: read %s: %w", rec.Key, err)
+	}
+	if res.K != k || res.Season != s.cfg.ID(k) {
+		return nil, fmt.Errorf("season: read %s: it is the result of %s, season %d", rec.Key, shown(res.Season), res.K)
+	}
 	return res, nil
 }
 

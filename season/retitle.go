@@ -43,32 +43,59 @@ func (r *rules) retitle(g *grants, block doc.Value, st *Standings, o occasion) {
 	if n, ok := r.seen(block, id); !ok || n >= st.Corrections {
 		return
 	}
+	for _, t := range r.settle(g, block, st, o) {
+		g.changes = append(g.changes, TitleChange{After: t})
+	}
+	g.ops = append(g.ops, doc.Set(r.correctedAt.Append(id), doc.Int(int64(st.Corrections))))
+}
+
+// settle brings the titles of one season up to how it stands, and answers those that the player
+// never had. What the block says of a title decides what becomes of its reward, whatever the marks
+// say, which an edit may have taken away. Who has no place in the result is none of its business:
+// the profile may be a copy of another's.
+func (r *rules) settle(g *grants, block doc.Value, st *Standings, o occasion) (fresh []Title) {
+	if !st.Result.holds(o.key) {
+		return nil
+	}
 	held, _ := block.Member("titles")
 	withdrawn, _ := block.Member("withdrawn")
 	for i := range st.Boards {
-		key := TitleKey(st.Boards[i].Board, id)
+		key := TitleKey(st.Boards[i].Board, st.Result.Season)
 		was, isHeld := titleIn(held, key)
 		due, isDue := st.title(i, o.key)
-		paid, isGone := number(withdrawn, key)
 		switch {
 		case isHeld && isDue:
 			r.move(g, was, due, o.revocable)
 		case isHeld:
 			r.withdraw(g, was, o.revocable)
-		case isDue && isGone:
-			r.giveBack(g, due, int(paid), o.revocable)
-		case isDue:
+		case !isDue, has(held, key): // what is in a title's place and is none is left alone
+		case has(withdrawn, key):
+			r.giveBack(g, due, paidFor(withdrawn, due), o.revocable)
+		default:
+			fresh = append(fresh, due)
 			g.titles = append(g.titles, due)
 			g.rewarded = append(g.rewarded, due)
-			g.changes = append(g.changes, TitleChange{After: due})
 			g.ops = append(g.ops, doc.Set(r.titlesAt.Append(key), due.value()))
 		}
 	}
-	g.ops = append(g.ops, doc.Set(r.correctedAt.Append(id), doc.Int(int64(st.Corrections))))
+	return fresh
+}
+
+// paidFor is the rank whose reward was kept when a title was withdrawn, 0 when it was taken back.
+// What cannot be read counts as kept.
+func paidFor(withdrawn doc.Value, due Title) int {
+	paid, ok := number(withdrawn, due.Key)
+	if !ok {
+		return due.Rank
+	}
+	return int(paid)
 }
 
 // move gives a held title the rank that it has now.
 func (r *rules) move(g *grants, was granted, due Title, revocable bool) {
+	if was.Title == due {
+		return
+	}
 	paid := g.exchange(was.as(was.paid), due, revocable)
 	if was.Rank != due.Rank {
 		g.changes = append(g.changes, TitleChange{Before: was.Title, After: due})
@@ -127,7 +154,7 @@ type granted struct {
 }
 
 func (h granted) value() doc.Value {
-	v := h.Title.members()
+	v := h.members()
 	if h.paid != h.Rank {
 		v["paid"] = doc.Int(int64(h.paid))
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/shoalworks/shoal/store"
@@ -60,21 +59,21 @@ func (s *Service) Reinstate(ctx context.Context, id string, r Ruling) (*Standing
 // Foresee answers the standings as they would be with one correction more, which is checked like
 // that of [Service.Disqualify]. Nothing is written.
 func (s *Service) Foresee(ctx context.Context, id string, c Correction) (*Standings, error) {
-	res, err := s.corrigible(ctx, id, c)
+	k, err := s.corrigible(id, c)
 	if err != nil {
 		return nil, err
 	}
-	list, _, err := s.readCorrections(ctx, id)
+	res, now, _, err := s.readToCorrect(ctx, k, c)
 	if err != nil {
 		return nil, err
 	}
-	if changes(res, list, c) {
-		if len(list) >= MaxCorrections {
+	if changes(res, now.List, c) {
+		if len(now.List) >= MaxCorrections {
 			return nil, fmt.Errorf("%w: %s", ErrCorrections, id)
 		}
-		list = append(slices.Clip(list), c)
+		now = now.with(c)
 	}
-	return standingsOf(res, list), nil
+	return standingsOf(res, now.List), nil
 }
 
 // Corrections lists the corrections of a closed season, the oldest first, as they are stored now.
@@ -82,8 +81,8 @@ func (s *Service) Corrections(ctx context.Context, id string) ([]Correction, err
 	if _, err := s.resultNow(ctx, id); err != nil {
 		return nil, err
 	}
-	list, _, err := s.readCorrections(ctx, id)
-	return list, err
+	now, _, err := s.readCorrections(ctx, id)
+	return now.List, err
 }
 
 // Standings are the result of a closed season with its corrections taken into account, from
@@ -116,52 +115,74 @@ func (s *Service) resultNow(ctx context.Context, id string) (*Result, error) {
 	if res, ok := s.shelf.get(k); ok {
 		return res, nil
 	}
-	rec, err := s.read(ctx, resultKey(s.set, id))
+	return s.readResult(ctx, k)
+}
+
+// readResult reads the result of a season from the store.
+func (s *Service) readResult(ctx context.Context, k int64) (*Result, error) {
+	epoch := s.shelf.epoch()
+	rec, err := s.read(ctx, resultKey(s.set, s.cfg.ID(k)))
 	if err != nil {
 		return nil, err
 	}
-	res, err := s.take(k, rec)
+	res, err := s.take(k, rec, epoch)
 	if err == nil && res == nil {
-		err = fmt.Errorf("%w: %s", ErrNoResult, id)
+		err = fmt.Errorf("%w: %s", ErrNoResult, s.cfg.ID(k))
 	}
 	return res, err
 }
 
-// corrigible is the result that a correction is about, if it can be.
-func (s *Service) corrigible(ctx context.Context, id string, c Correction) (*Result, error) {
+// corrigible is the season that a correction is for, if it can be made at all.
+func (s *Service) corrigible(id string, c Correction) (k int64, err error) {
 	if s.isClosed() {
-		return nil, ErrClosed
+		return 0, ErrClosed
 	}
 	if s.foreign.Load() {
-		return nil, fmt.Errorf("%w: %s", ErrCalendar, s.set)
+		return 0, fmt.Errorf("%w: %s", ErrCalendar, s.set)
 	}
 	if err := c.check(); err != nil {
-		return nil, err
+		return 0, err
 	}
-	res, err := s.resultNow(ctx, id)
-	if err != nil {
-		return nil, err
+	k, ok := s.cfg.Parse(id)
+	if !ok {
+		return 0, fmt.Errorf("%w: %q", ErrNoSeason, shown(id))
 	}
-	return res, c.concerns(res)
+	return k, nil
 }
 
 // readCorrections reads the corrections of a season as they are stored.
-func (s *Service) readCorrections(ctx context.Context, id string) ([]Correction, store.Version, error) {
+func (s *Service) readCorrections(ctx context.Context, id string) (corrections, store.Version, error) {
 	rec, err := s.read(ctx, correctionsKey(s.set, id))
 	if err != nil {
-		return nil, 0, err
+		return corrections{}, 0, err
 	}
 	list, err := decodeCorrections(id, rec.Value)
 	return list, rec.Version, err
 }
 
+// readToCorrect reads what a correction is added to, and the result that it is about. The result
+// is read after the corrections, and not from memory: an erasure writes to the corrections before
+// and after it rewrites the result, so a ruling about somebody who was erased either finds nobody,
+// or is written beside an erasure that finds it, or conflicts.
+func (s *Service) readToCorrect(ctx context.Context, k int64, c Correction) (*Result, corrections, store.Version, error) {
+	list, version, err := s.readCorrections(ctx, s.cfg.ID(k))
+	if err != nil {
+		return nil, corrections{}, 0, err
+	}
+	res, err := s.readResult(ctx, k)
+	if err == nil {
+		err = c.concerns(res)
+	}
+	return res, list, version, err
+}
+
 // correct stores a correction unless it changes nothing, and answers how the season then stands.
 func (s *Service) correct(ctx context.Context, id string, c Correction) (*Standings, error) {
-	res, err := s.corrigible(ctx, id, c)
+	k, err := s.corrigible(id, c)
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.add(ctx, res, c)
+	res, list, err := s.add(ctx, k, c)
 	if err != nil {
 		return nil, fmt.Errorf("season: correct %s: %w", id, err)
 	}
@@ -174,46 +195,80 @@ func (s *Service) correct(ctx context.Context, id string, c Correction) (*Standi
 }
 
 // add appends a correction to the season's record by compare-and-set. Before each try the index
-// promises it, so that no reader who trusts the index misses one. An unknown outcome is read
-// back by the version; a write that arrives later either is fenced by the next try's or is found
-// by it, and then there is nothing left to change.
-func (s *Service) add(ctx context.Context, res *Result, c Correction) ([]Correction, error) {
-	id, key := res.Season, correctionsKey(s.set, res.Season)
+// promises it, so that no reader who trusts the index misses one.
+func (s *Service) add(ctx context.Context, k int64, c Correction) (*Result, []Correction, error) {
+	var late lateWrite
 	var last error
 	for range amendTries {
-		list, version, err := s.readCorrections(ctx, id)
+		res, now, version, err := s.readToCorrect(ctx, k, c)
 		if err != nil {
-			return nil, err
+			return nil, nil, late.or(err)
 		}
-		if !changes(res, list, c) {
-			return list, nil
+		if late.landed(now.List, version, c) || !changes(res, now.List, c) {
+			return res, now.List, nil
 		}
-		if len(list) >= MaxCorrections {
-			return nil, fmt.Errorf("%w: %s", ErrCorrections, id)
+		if len(now.List) >= MaxCorrections {
+			return nil, nil, late.or(fmt.Errorf("%w: %s", ErrCorrections, res.Season))
 		}
-		list = append(slices.Clip(list), c)
-		if err := s.promise(ctx, id, len(list)); err != nil {
-			return nil, err
+		next := now.with(c)
+		if err := s.promise(ctx, res.Season, len(next.List)); err != nil {
+			return nil, nil, late.or(err)
 		}
-		data, err := encodeCorrections(id, list)
-		if err != nil {
-			return nil, err
-		}
-		put := store.Write{Key: key, Op: store.Put, Value: data, If: store.Is(version), Version: s.n.NewVersion("corrections", key)}
-		if last = s.durable.Commit(ctx, store.Tx{put})[0]; last == nil {
-			return list, nil
-		}
-		if errors.Is(last, store.ErrConflict) {
-			continue
-		}
-		if store.OutcomeOf(last) == store.NotDone {
-			break
-		}
-		if _, now, err := s.readCorrections(ctx, id); err == nil && now == put.Version {
-			return list, nil
+		last = s.putCorrections(ctx, next, version)
+		switch {
+		case last == nil:
+			return res, next.List, nil
+		case errors.Is(last, store.ErrConflict):
+		case store.OutcomeOf(last) == store.NotDone:
+			return nil, nil, late.or(last)
+		case late.err == nil:
+			late = lateWrite{last, version, len(now.List)}
 		}
 	}
-	return nil, fmt.Errorf("write %s: %w", key, last)
+	return nil, nil, late.or(last)
+}
+
+func (s *Service) putCorrections(ctx context.Context, c corrections, before store.Version) error {
+	key := correctionsKey(s.set, c.Season)
+	data, err := encodePlain("corrections", c)
+	if err != nil {
+		return err
+	}
+	put := store.Write{Key: key, Op: store.Put, Value: data, If: store.Is(before), Version: s.n.NewVersion("corrections", key)}
+	if err := s.durable.Commit(ctx, store.Tx{put})[0]; err != nil {
+		return fmt.Errorf("write %s: %w", key, err)
+	}
+	return nil
+}
+
+// lateWrite is a write of a correction whose outcome is unknown: it may be stored, or be on its
+// way. Others may have ruled on top of it, so what counts is whether it is in the list, not how
+// the player stands.
+type lateWrite struct {
+	err     error         // nil: there is none
+	version store.Version // the one that it was to follow
+	at      int           // where the correction is if it landed
+}
+
+// landed tells whether the write is in the list. It never will be when others followed upon the
+// version that it was to follow.
+func (w *lateWrite) landed(list []Correction, version store.Version, c Correction) bool {
+	if w.err == nil || version == w.version {
+		return false
+	}
+	if w.at < len(list) && list[w.at].is(c) {
+		return true
+	}
+	*w = lateWrite{}
+	return false
+}
+
+// or is why there is no further try. While the write may still land its outcome is unknown.
+func (w *lateWrite) or(err error) error {
+	if w.err == nil || errors.Is(err, w.err) {
+		return err
+	}
+	return fmt.Errorf("%w; an earlier try may be stored: %w", err, w.err)
 }
 
 // promise raises the index of corrections for a season.

@@ -25,6 +25,7 @@ type shelf struct {
 		sync.Mutex
 		results map[int64]*shelved
 		used    uint64
+		epoch   uint64              // see epoch
 		absent  map[int64]time.Time // when a look found no result
 
 		known    bool  // progress has been read
@@ -68,12 +69,22 @@ func (sh *shelf) get(k int64) (*Result, bool) {
 	return e.result, true
 }
 
-// put keeps a result: its season is closed.
-func (sh *shelf) put(r *Result) {
+// epoch counts how often everything was forgotten.
+func (sh *shelf) epoch() uint64 {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	sh.mu.used++
-	sh.mu.results[r.K] = &shelved{r, sh.mu.used}
+	return sh.mu.epoch
+}
+
+// put keeps a result: its season is closed. One that was read, or made, in an earlier epoch may
+// name somebody who was erased since, so it is not kept.
+func (sh *shelf) put(r *Result, epoch uint64) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if epoch == sh.mu.epoch {
+		sh.mu.used++
+		sh.mu.results[r.K] = &shelved{r, sh.mu.used}
+	}
 	delete(sh.mu.absent, r.K)
 	if len(sh.mu.results) > sh.limit {
 		sh.evictLocked()
@@ -92,6 +103,14 @@ func (sh *shelf) forget() {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	clear(sh.mu.results)
+	sh.mu.epoch++
+}
+
+// drop has one result read again.
+func (sh *shelf) drop(k int64) {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	delete(sh.mu.results, k)
 }
 
 func (sh *shelf) evictLocked() {

@@ -113,9 +113,9 @@ func (r *rules) grant(data doc.Value, o occasion) (grants, error) {
 		switch {
 		case after.Has(k):
 			r.retitle(&g, block, st, o)
-		case !after.Full(k):
+		case !after.Full(k) && !r.knowsMore(block, st): // else it waits until this node knows as much
 			after = after.Mark(k)
-			r.entitle(&g, block, st, o.key)
+			r.entitle(&g, block, st, o)
 		}
 	}
 	if after.Through != before.Through || len(after.Extra) != len(before.Extra) {
@@ -138,19 +138,17 @@ func (r *rules) grant(data doc.Value, o occasion) (grants, error) {
 // entitle grants the titles of a season that was not processed before, as it stands now. Whoever
 // has a place in the result, the reserve's and the disqualified included, is marked with the
 // corrections taken into account: those are the players whom later ones may concern.
-func (r *rules) entitle(g *grants, block doc.Value, st *Standings, key string) {
-	held, _ := block.Member("titles")
-	for _, t := range st.earned(key) {
-		if has(held, t.Key) {
-			continue
-		}
-		g.titles = append(g.titles, t)
-		g.rewarded = append(g.rewarded, t)
-		g.ops = append(g.ops, doc.Set(r.titlesAt.Append(t.Key), t.value()))
-	}
-	if st.Result.holds(key) {
+func (r *rules) entitle(g *grants, block doc.Value, st *Standings, o occasion) {
+	r.settle(g, block, st, o)
+	if st.Result.holds(o.key) {
 		g.ops = append(g.ops, doc.Set(r.correctedAt.Append(st.Result.Season), doc.Int(int64(st.Corrections))))
 	}
+}
+
+// knowsMore tells that a block takes more corrections into account than these standings.
+func (r *rules) knowsMore(block doc.Value, st *Standings) bool {
+	n, ok := r.seen(block, st.Result.Season)
+	return ok && n > st.Corrections
 }
 
 func has(object doc.Value, name string) bool {

@@ -74,8 +74,9 @@ func (s *Service) CloseWithout(ctx context.Context, id string, w Waiver) (Closed
 	for range closeTries {
 		var res *Result
 		var here bool
+		epoch := s.shelf.epoch()
 		if res, here, err = s.tryWithout(ctx, k, w); err == nil {
-			return s.closedWithout(ctx, res, here, w), nil
+			return s.closedWithout(ctx, res, epoch, Closed{k, id, here}, w), nil
 		}
 		if !errors.Is(err, errAgain) {
 			break
@@ -115,7 +116,7 @@ func (s *Service) tryWithout(ctx context.Context, k int64, w Waiver) (res *Resul
 		return nil, false, fmt.Errorf("read result: %w", err)
 	}
 	if !recs[0].Missing() {
-		res, err := decodeResult(recs[0].Value)
+		res, err := s.resultOf(k, recs[0])
 		return res, false, err
 	}
 	if recs[1].Missing() {
@@ -179,15 +180,15 @@ func (s *Service) tryBoard(ctx context.Context, reg register, b Board) error {
 }
 
 // closedWithout takes up a result that an operator asked for.
-func (s *Service) closedWithout(ctx context.Context, res *Result, here bool, w Waiver) Closed {
-	s.shelf.put(res)
+func (s *Service) closedWithout(ctx context.Context, res *Result, epoch uint64, c Closed, w Waiver) Closed {
+	s.shelf.put(res, epoch)
 	s.waits.clear(res.K)
-	s.announce(res, here)
-	if here {
+	s.announce(res, c.Here)
+	if c.Here {
 		s.log.WarnContext(ctx, "season closed without boards", "season", res.Season, "boards", w.Boards, "by", w.By, "note", w.Note)
 	}
 	wake(s.closeKick)
-	return Closed{K: res.K, ID: res.Season, Here: here}
+	return c
 }
 
 // isMissing tells that a season in memory was closed without a board.

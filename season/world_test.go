@@ -248,6 +248,7 @@ const (
 // tap stands between a node and its store and decides the fate of calls that concern seasons.
 type tap struct {
 	decide atomic.Pointer[func(call string) fate]
+	after  atomic.Pointer[func(call string)] // runs between a call and its answer
 }
 
 // set installs a decision; nil lets everything pass.
@@ -292,7 +293,11 @@ func through[T any](ctx context.Context, tp *tap, call string, do func(context.C
 		return none, fmt.Errorf("%s: %w", call, store.ErrUnknown)
 	case pass:
 	}
-	return do(late)
+	out, err := do(late)
+	if after := tp.after.Load(); after != nil {
+		(*after)(call)
+	}
+	return out, err
 }
 
 type tappedRecords struct {
