@@ -1,6 +1,11 @@
 package season
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/shoalworks/shoal/store"
+)
 
 // What a caller can act on.
 var (
@@ -44,6 +49,10 @@ var (
 	// ErrFull: the outbox is full; the value stays with the session and is sent later.
 	ErrFull = errors.New("season: outbox full")
 )
+
+// errUndecided is why values are still there that no board takes any more: what they come to is
+// known when their season has its result, and until then it would be rebuilt with them.
+var errUndecided = fmt.Errorf("season: no result yet: the boards are sealed: %w", store.ErrSealed)
 
 // errNothing ends a transaction that turned out to have nothing to change.
 var errNothing = errors.New("season: nothing to change")

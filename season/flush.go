@@ -150,15 +150,19 @@ type batch struct {
 	player *player
 	count  uint64
 	left   atomic.Int32
-	done   chan struct{} // closed when the last is settled
+	waited sync.Once
+	done   chan struct{} // closed when the last is settled, or nobody needs to wait for it
 }
 
 func (b *batch) settled() {
 	if b.left.Add(-1) == 0 {
 		b.player.sentUpTo(b.count)
-		close(b.done)
+		b.release()
 	}
 }
+
+// release lets go who waits for the batch.
+func (b *batch) release() { b.waited.Do(func() { close(b.done) }) }
 
 // collect has the player's changes synced and puts the synced values into the outbox. Boards
 // show only what survives the node: else a lost session's points would stay on them for ever.
@@ -337,10 +341,21 @@ func (s *Service) settle(p parcel) {
 
 // refuse ends the way of parcels that come too late. What the board holds already is no loss;
 // anything else is reported to the game, never silently dropped. A sealed board of a season
-// without a result decides nothing: it may still lose its memory, and be rebuilt with them.
+// without a result decides nothing: it may still lose its memory, and be rebuilt with them. Then
+// they stay, and nobody who leaves waits for that, since it may take as long as a board cannot
+// be read.
 func (s *Service) refuse(ctx context.Context, k int64, list []parcel, why error) error {
-	if decided, err := s.isDecided(ctx, k, why); err != nil || !decided {
+	decided, err := s.isDecided(ctx, k, why)
+	if err != nil {
 		return err
+	}
+	if !decided {
+		for _, p := range list {
+			if p.batch != nil {
+				p.batch.release()
+			}
+		}
+		return nil
 	}
 	if err := s.define(k); err != nil {
 		return err

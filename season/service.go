@@ -189,6 +189,9 @@ func (s *Service) end(ctx context.Context) {
 		err = s.drain(ctx) // as the budget comes in
 	}
 	s.ending.left = s.outbox.size()
+	if err == nil && ctx.Err() == nil {
+		err = errUndecided // if anything is left, then it waits for this
+	}
 	if s.ending.left > 0 || ctx.Err() != nil {
 		s.ending.err = fmt.Errorf("season: close %s: %d values not written: %w", s.set, s.ending.left, errors.Join(err, context.Cause(ctx)))
 	}

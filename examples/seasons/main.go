@@ -1,5 +1,5 @@
-// Command seasons shows a whole season, which here lasts four seconds: events, a card, an end
-// that no one has to organize, titles and rewards, a disqualification.
+// Command seasons shows a whole season of 45 days in a second: events, a card, an end that no one
+// has to organize, titles and rewards, a disqualification.
 package main
 
 import (
@@ -11,11 +11,13 @@ import (
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/season"
+	"github.com/shoalworks/shoal/store/memstore"
 )
 
 func main() {
 	ctx := context.Background()
-	st := must(shoal.Open(ctx, "memory:"))
+	engine := memstore.New(nil) // a store in memory, whose clock can be put forward, as in tests of a game
+	st := must(engine.Store())
 	closed := make(chan *season.Result, 1)
 	node := must(shoal.Start(ctx, st, &shoal.Options{
 		Sets: map[string]*profile.Options{"players": {Template: doc.Must(map[string]any{"coins": 0})}},
@@ -54,7 +56,11 @@ func main() {
 	fmt.Println("ann has", on.Live, "and on the board", on.Standing.Score, "rank", on.Standing.Rank, "of", on.Total)
 	must(0, ann.Release(ctx))
 
-	// Nobody has to be there when it ends, and any node closes it.
+	// 46 days later. Nobody has to be there when a season ends, and any node closes it.
+	engine.StepClock(memstore.Durable, 46*24*time.Hour)
+	for reef.Current().ID == "C1S1" { // a node looks at the store's clock once a second
+		time.Sleep(10 * time.Millisecond)
+	}
 	result := <-closed
 	for _, b := range result.Boards {
 		fmt.Println(result.Season, b.Title, b.Top[0].Name, b.Top[0].Score)
@@ -71,11 +77,10 @@ func main() {
 	must(0, st.Close(ctx))
 }
 
-// rules are a calendar, what is counted, and what is played for. Most games leave the times at
-// the end as they are.
+// rules are a calendar, what is counted, and what is played for.
 func rules() season.Config {
 	return season.Config{
-		Calendar: season.Calendar{Epoch: time.Now(), Length: 4 * time.Second}, // 45 days: 1080 * time.Hour
+		Calendar: season.Calendar{Epoch: time.Now(), Length: 45 * 24 * time.Hour},
 		Stats: []season.Stat{
 			{Name: "heaviest", Kind: season.Max, On: []string{"catch"}},
 			{Name: "streak", Kind: season.Run, On: []string{"catch"}, ResetOn: []string{"lose"}},
@@ -90,8 +95,8 @@ func rules() season.Config {
 		},
 		Name: "/name", // where a profile has the name that boards show
 		Top:  3,
-		// In proportion to the length; without them: 300 s, 30 s, 60 s, 300 s.
-		Grace: time.Second, FlushEvery: time.Second / 2, FirstClose: time.Second, CloseEvery: time.Second,
+		// Look for seasons to close all the time, for those who watch. Else every 300 s will do.
+		FirstClose: time.Second, CloseEvery: time.Second,
 	}
 }
 

@@ -122,6 +122,9 @@ func (m *member) close(ctx context.Context) error {
 	report, err := m.node.Close(ctx)
 	errs := []error{err}
 	for _, u := range report.Unfinished {
+		if errors.Is(u.Err, store.ErrSealed) {
+			continue // a season is being closed at this moment: what came too late stays in the profiles, and is audited there
+		}
 		errs = append(errs, fmt.Errorf("demo: %s: %s: %d left: %w", m.node.ID(), u.Service, u.Left, u.Err))
 	}
 	return errors.Join(append(errs, m.store.Close(ctx))...)
