@@ -524,3 +524,55 @@ func TestARefusedRewardKeepsOnlyItsOwnSeasonBack(t *testing.T) {
 		}
 	})
 }
+
+// Corrections of several seasons come in one transaction; more than a look takes, in portions.
+func TestCorrectionsOfManySeasons(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		const n = 60
+		w.cfg.Boards = w.cfg.Boards[:1]
+		w.cfg.Length = 10 * time.Minute
+		h := w.host("a", hostOptions{})
+		ada, bob := h.join("ada"), h.join("bob")
+		for k := range n {
+			w.until(time.Duration(k)*w.cfg.Length + time.Second)
+			h.play(ada, "catch", "catch")
+			h.play(bob, "catch")
+			h.window()
+		}
+		w.pastGrace(n - 1)
+		h.closeDue()
+		h.leaveStill(ada)
+		h.leaveStill(bob)
+		for range 2 {
+			h.visit("bob")
+		}
+		for k := range int64(n) {
+			h.rule(w.cfg.ID(k), out("ada"))
+		}
+		if got := string(w.raw("season/reef/corrected")); strings.Count(got, ":1") != n+1 { // and the format
+			t.Fatalf("index %s", got)
+		}
+		var e ear
+		b := w.host("b", hostOptions{deps: season.Deps{OnCorrected: e.hear}})
+		bob = w.profiles.load("bob")
+		if _, err := b.Joined(t.Context(), bob); err != nil || bob.commits() > 1 || len(e.all()) != 50 {
+			t.Fatalf("%d commits, heard of %d, %v", bob.commits(), len(e.all()), err)
+		}
+		if more, err := b.Sweep(t.Context()); err != nil || more {
+			t.Fatalf("more %v, %v", more, err)
+		}
+		v, err := b.View(bob)
+		if err != nil || len(v.Titles) != n || len(e.all()) != n {
+			t.Fatalf("%d titles, heard of %d, %v", len(v.Titles), len(e.all()), err)
+		}
+		for _, title := range v.Titles {
+			if title.Rank != 1 || title.Corrections != 1 {
+				t.Fatalf("%+v", title)
+			}
+		}
+		b.visit("ada")
+		if w.titleOf("ada") != "" {
+			t.Fatalf("ada has %s", w.titleOf("ada"))
+		}
+	})
+}

@@ -259,3 +259,29 @@ func (s *Service) KeptStandings(board string) int {
 	defer p.beyond.Unlock()
 	return len(p.beyond.byKey)
 }
+
+// Docket is the docket by itself.
+type Docket struct{ d *docket }
+
+// NewDocket makes an empty one.
+func NewDocket() Docket { return Docket{newDocket()} }
+
+// Promise keeps what was read of the index.
+func (d Docket) Promise(seasons map[string]int, at time.Time) bool { return d.d.promise(seasons, at) }
+
+// Put keeps a list of so many corrections.
+func (d Docket) Put(id string, n, promised int, at time.Time) bool {
+	return d.d.put(id, make([]Correction, n), promised, at)
+}
+
+// List is how many corrections are known, and whether they need not be read again.
+func (d Docket) List(id string, now time.Time) (n int, good bool) {
+	list, _, good := d.d.list(id, now)
+	return len(list), good
+}
+
+// Count is how many corrections there may be, and Unfulfilled where more are promised.
+func (d Docket) Count(id string, now time.Time) int { return d.d.count(id, now) }
+
+// Unfulfilled lists seasons of which more corrections are promised than known.
+func (d Docket) Unfulfilled(now time.Time) []string { return d.d.unfulfilled(now) }
