@@ -8,8 +8,12 @@
 // boards of its own, and after its end any node closes it: seal, read, and one conditional
 // create of the result. Whoever stands in the result gets a title that lasts.
 //
+// The result never changes. What an operator rules afterwards ([Service.Disqualify]) is stored
+// beside it as a correction, and [Standings] are computed from the two: the disqualified leave,
+// those below move up, the reserve fills in. Titles follow the standings.
+//
 // The pure rules have files of their own: calendar, stat, block, processed, title, result,
-// register. [Service] is the one type around them that owns goroutines: one loop writes to
+// register, correct, retitle. [Service] is the one type around them that owns goroutines: one loop writes to
 // the boards, the other closes seasons and hands out titles to those who are online.
 //
 // # Guarantees
@@ -28,10 +32,20 @@
 //   - A result is made only from boards of the generation that the durable register of the
 //     season names. A board that lost its memory is rebuilt from the profiles after the end,
 //     or the close waits and says why ([Status]).
-//   - A result never changes: it is created once, and closers that lose the race read it.
+//   - A result never changes: it is created once, and closers that lose the race read it. Who
+//     closed the season is stored in the same transaction. Boards that cannot be had are left
+//     out only on an operator's word ([Service.CloseWithout]), never if they are fine.
 //   - A title and its processed mark are one transaction, which is durable before the
 //     listener hears of it: the listener fires at most once. Rewards that must happen exactly
-//     once belong into [Deps].Reward, whose operations are part of that transaction.
+//     once belong into [Deps].Reward, whose operations are part of that transaction. A season
+//     whose reward the profile refuses waits, and holds up no other.
+//   - A title is corrected in one transaction with what that means for its reward: with
+//     [Deps].Revoke the old one is taken back and the new one given, without it what was given is
+//     kept and nothing is ever given again, also when a title that was withdrawn comes back. A
+//     node that knows of fewer corrections than a profile takes nothing back.
+//   - Corrections reach titles with the next load, and players who are online: at once on the
+//     node of the ruling; elsewhere a load may miss what was ruled in the last 30 s, and the loop
+//     brings it to whoever is online within CloseEvery (one whose write was slow, within two).
 //
 // What is not guaranteed: a node that dies in the last seconds of a season contributes its last
 // unsent values only if the player is loaded anywhere within Grace, or if a board has to be
@@ -52,7 +66,8 @@
 // # Limits
 //
 // A block keeps at most [MaxOwed] owed seasons, the outbox [MaxOutbox] values, the cache
-// [MaxResults] results, a session [MaxWatches] watches; each says what happens beyond.
+// [MaxResults] results, a season [MaxCorrections] corrections, a session [MaxWatches] watches; each
+// says what happens beyond.
 //
 // # Request budget
 //

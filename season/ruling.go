@@ -36,9 +36,9 @@ type Correction struct {
 // Disqualify takes a player out of the standings of a closed season, on the boards that the
 // ruling names: those below move up, and the reserve fills in. It answers the standings.
 //
-// Titles follow: of players who load the profile on this node at once; on other nodes up to 30 s
-// later; of players who are online here at once, elsewhere with the node's next look, CloseEvery
-// apart. See [Deps].Revoke for what becomes of rewards.
+// Titles follow with the next load, and at once for players who are online on this node. Other
+// nodes look at what was corrected at most 30 s before a load, and with their next look (every
+// CloseEvery) for whoever is online there. See [Deps].Revoke for what becomes of rewards.
 //
 // A ruling that changes nothing, because it was made before, is no error and is not stored: a
 // call whose answer was lost may be repeated.
