@@ -119,7 +119,7 @@ func TestACorrectionFollowsAPlayerFromNodeToNode(t *testing.T) {
 	onEachStore(t, func(t *testing.T, f *fleet) {
 		ruled(t, f)
 		a, b := f.start("a", 0), f.start("b", 0)
-		u1 := a.load("u1")
+		a.load("u1")
 		if _, err := b.reef().Disqualify(t.Context(), "C1S1", ruling("u0")); err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func TestACorrectionFollowsAPlayerFromNodeToNode(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.release(elsewhere)
-		u1 = a.load("u1") // a knows less: the load changes nothing that b has corrected
+		u1 := a.load("u1") // a knows less: the load changes nothing that b has corrected
 		if v := a.view(u1); len(v.Titles) != 1 || v.Titles[0].Corrections == 0 {
 			t.Fatalf("%+v", v.Titles)
 		}
