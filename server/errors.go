@@ -104,6 +104,7 @@ func seasonClasses() []class {
 		{season.ErrNotDue, notDue},
 		{season.ErrBoardFine, boardFine},
 		{season.ErrCalendar, misconfigured},
+		{season.ErrErasing, busy},
 	}
 }
 

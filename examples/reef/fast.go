@@ -24,12 +24,15 @@ type show struct {
 	servers          []*shoal.Node
 }
 
+// asked is the server that is asked for cards, leaders and results.
+const asked = "east"
+
 // titled is how many places of a board get a title.
 const titled = 3
 
 // run plays the seasons and ends in order.
 func (s *show) run(ctx context.Context) error {
-	for _, name := range []string{"east", "west"} {
+	for _, name := range []string{asked, "west"} {
 		server, err := s.serve(ctx, name)
 		if err != nil {
 			return errors.Join(err, s.end(ctx))
@@ -61,6 +64,12 @@ func (s *show) end(ctx context.Context) (err error) {
 func (s *show) season(ctx context.Context) (*season.Result, error) {
 	reef := s.servers[0].Season("reef")
 	now := reef.Current()
+	for now.Remaining < s.length/3 { // too late to begin
+		if err := pause(ctx, now.Remaining+time.Millisecond); err != nil {
+			return nil, err
+		}
+		now = reef.Current()
+	}
 	s.say("\n%s (%s) ends in %v. All counters are at zero.", now.Name, now.ID, now.Remaining.Round(time.Second))
 	if err := s.fish(ctx, now); err != nil {
 		return nil, err
@@ -153,13 +162,13 @@ func (s *show) tell(ctx context.Context, end time.Time) error {
 	return pause(ctx, time.Until(end))
 }
 
-// result waits for a season's result.
+// result waits until the server that is asked has a season's result, whoever closes it.
 func (s *show) result(ctx context.Context, id string) (*season.Result, error) {
 	for {
 		select {
-		case r := <-s.closed:
-			if r.Season == id {
-				return r, nil
+		case c := <-s.closed:
+			if c.server == asked && c.result.Season == id {
+				return c.result, nil
 			}
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)

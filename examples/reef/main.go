@@ -19,7 +19,6 @@ import (
 
 	"github.com/shoalworks/shoal"
 	"github.com/shoalworks/shoal/examples/reef/fishing"
-	"github.com/shoalworks/shoal/season"
 )
 
 func main() {
@@ -45,7 +44,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	g := &game{rules: fishing.Rules(), out: out, closed: make(chan *season.Result, 16)}
+	g := &game{rules: fishing.Rules(), out: out, closed: make(chan closing, 16)}
 	if *fast {
 		*folder, g.rules = "memory:", fishing.Fast(time.Now().Truncate(time.Second), *length, titled)
 	}

@@ -22,7 +22,13 @@ type game struct {
 	out   io.Writer
 
 	printing sync.Mutex
-	closed   chan *season.Result // results, as the servers hear of them
+	closed   chan closing // as the servers hear of it
+}
+
+// closing is a season that is closed, as one of the servers hears of it.
+type closing struct {
+	server string
+	result *season.Result
 }
 
 // serve makes this process one more game server. Nobody leads: each server counts, each looks
@@ -38,7 +44,7 @@ func (g *game) serve(ctx context.Context, name string) (*shoal.Node, error) {
 			// These are for showing. They hear of what is stored already.
 			OnTitle:     g.onTitle,
 			OnCorrected: g.onCorrected,
-			OnClosed:    g.onClosed,
+			OnClosed:    func(_ season.Closed, r *season.Result) { g.onClosed(name, r) },
 			OnRefused:   g.onRefused,
 		}}},
 	})
@@ -69,9 +75,9 @@ func (g *game) onCorrected(_ context.Context, s season.Session, changes []season
 
 // onClosed hands the result to whoever waits. A callback must not block: when nobody takes the
 // results they are dropped.
-func (g *game) onClosed(_ season.Closed, r *season.Result) {
+func (g *game) onClosed(server string, r *season.Result) {
 	select {
-	case g.closed <- r:
+	case g.closed <- closing{server, r}:
 	default:
 	}
 }
