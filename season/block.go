@@ -3,6 +3,7 @@ package season
 import (
 	"fmt"
 	"maps"
+	"math/bits"
 	"slices"
 
 	"github.com/shoalworks/shoal/doc"
@@ -51,6 +52,7 @@ type rules struct {
 	correctedAt, withdrawnAt                               doc.Path
 	nameAt                                                 doc.Path // the root: nowhere
 	statAt                                                 []doc.Path
+	index                                                  map[string]int
 }
 
 // newRules prepares the rules of a valid configuration.
@@ -63,8 +65,9 @@ func newRules(set string, cfg Config) *rules {
 		correctedAt: path.Append("corrected"), withdrawnAt: path.Append("withdrawn"),
 		nameAt: doc.MustPath(cfg.Name),
 	}
-	for _, s := range cfg.Stats {
-		r.statAt = append(r.statAt, r.statsAt.Append(s.Name))
+	r.index = make(map[string]int, len(cfg.Stats))
+	for i, s := range cfg.Stats {
+		r.statAt, r.index[s.Name] = append(r.statAt, r.statsAt.Append(s.Name)), i
 	}
 	for event := range r.effects {
 		r.notes[event] = "season " + set + ": " + event
@@ -260,16 +263,39 @@ func (r *rules) record(data doc.Value, current int64, currentID string, events [
 	if now.stale || now.adopted || now.stats.Kind() != doc.KindObject {
 		return r.reset(block, now, r.statsOf(&t)), nil
 	}
-	var out turn
-	for i := range r.cfg.Stats {
-		if t.changed&(1<<i) != 0 {
-			if out.ops == nil {
-				out.ops = make([]doc.Op, 0, 4)
-			}
-			out.ops = append(out.ops, doc.Set(r.statAt[i], doc.Int(t.vals[i])))
-		}
+	return turn{ops: r.opsOf(now.stats, &t)}, nil
+}
+
+// opsOf writes what the tally has changed: one stat by itself, several as one new object, which
+// is less work for the session than one operation after the other.
+func (r *rules) opsOf(stats doc.Value, t *tally) (ops []doc.Op) {
+	if bits.OnesCount32(t.changed) > 1 && stats.Len() <= maxStats {
+		return []doc.Op{doc.Set(r.statsAt, r.statsWith(stats, t))}
 	}
-	return out, nil
+	for left := t.changed; left != 0; left &= left - 1 {
+		i := bits.TrailingZeros32(left)
+		ops = append(ops, doc.Set(r.statAt[i], doc.Int(t.vals[i])))
+	}
+	return ops
+}
+
+// statsWith is the object of stats, members that are none of ours included, with what the tally
+// has changed.
+func (r *rules) statsWith(stats doc.Value, t *tally) doc.Value {
+	var b doc.Builder
+	left := t.changed
+	for name, v := range stats.Members() {
+		if i, ok := r.index[name]; ok && left&(1<<i) != 0 {
+			v = doc.Int(t.vals[i])
+			left &^= 1 << i
+		}
+		b.Add(name, v)
+	}
+	for ; left != 0; left &= left - 1 {
+		i := bits.TrailingZeros32(left)
+		b.Add(r.cfg.Stats[i].Name, doc.Int(t.vals[i]))
+	}
+	return must(b.Object())
 }
 
 // fetch reads a stat into the tally the first time it is needed.

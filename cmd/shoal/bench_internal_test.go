@@ -84,7 +84,7 @@ func TestThePageOfSeasonsFillsEveryRow(t *testing.T) {
 		record: recordResult{3500 * time.Nanosecond, spread{9, 3 * us, 9 * us}},
 		boundary: boundaryResult{
 			sessions: 10_000, entries: 40_000, flush: 800 * ms,
-			quiet: waits{spread{9, 30 * us, 90 * us}, 150 * us}, during: waits{spread{9, 31 * us, 91 * us}, 151 * us},
+			quiet: waits{spread{9, 30 * us, 90 * us}, 150 * us, 70 * us}, during: waits{spread{9, 31 * us, 91 * us}, 151 * us, 71 * us},
 		},
 		alone:   closeResult{closers: 1, entries: 1_000_000, store: 60 * ms, landed: 1, calls: 16},
 		race:    closeResult{closers: 10, entries: 1_000_000, store: 90 * ms, landed: 1, calls: 16},

@@ -26,10 +26,11 @@ type boundaryResult struct {
 	quiet, during     waits         // of events before, and while they are written
 }
 
-// waits are how long events kept their callers.
+// waits are how long events kept their callers, and how much longer than planned a loop took
+// that waits for nothing: that is the machine's part in the longest of them.
 type waits struct {
-	spread spread
-	worst  time.Duration
+	spread         spread
+	worst, machine time.Duration
 }
 
 // readersResult is what readers of a board cost.
@@ -182,10 +183,23 @@ func (b *seasonBench) cross(ctx context.Context, s *seat, sessions []*profile.Se
 	}
 }
 
-// sample is one event: when it was sent, and how long it kept its caller.
+// sample is one event: when it was sent, and how long it kept its caller; and by how much the
+// loop after it, which should have taken as long, was held up by the machine.
 type sample struct {
-	at   time.Time
-	took time.Duration
+	at         time.Time
+	took, held time.Duration
+}
+
+// spin is a loop that waits for nothing, and about as long as an event takes: how much longer it
+// took.
+func (b *seasonBench) spin() (held time.Duration) {
+	const planned = 40 * time.Microsecond
+	begun := b.clk.Now()
+	for {
+		if took := b.clk.Now().Sub(begun); took >= planned {
+			return took - planned
+		}
+	}
 }
 
 // sample has one player after the other send an event, about one every millisecond, until it is
@@ -199,7 +213,8 @@ func (b *seasonBench) sample(ctx context.Context, reef *shoal.Competition, sessi
 		for i := 0; ctx.Err() == nil && failure == nil; i = (i + 7919) % len(sessions) {
 			begun := b.clk.Now()
 			failure = reef.Record(sessions[i], season.Event{Name: "catch"}) //nolint:contextcheck // an event waits for nothing
-			out = append(out, sample{begun, b.clk.Now().Sub(begun)})
+			took := b.clk.Now().Sub(begun)
+			out = append(out, sample{begun, took, b.spin()})
 			_ = clock.Sleep(ctx, b.clk, time.Millisecond) // the loop looks at its end
 		}
 	})
@@ -222,7 +237,7 @@ func waitsOf(samples []sample, from, to time.Time) (w waits) {
 	for _, s := range samples {
 		if !s.at.Before(from) && s.at.Before(to) {
 			all = append(all, s.took)
-			w.worst = max(w.worst, s.took)
+			w.worst, w.machine = max(w.worst, s.took), max(w.machine, s.held)
 		}
 	}
 	w.spread = spreadOf(all)
