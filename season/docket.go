@@ -165,7 +165,8 @@ func (d *docket) unfulfilled(now time.Time) (ids []string) {
 }
 
 // erasedUpTo keeps what the index says of erasures. grew tells that results and corrections that
-// were read before may name somebody who was erased; those corrections are forgotten.
+// were read before may name somebody who was erased; those corrections are forgotten. Of those that
+// were not found yet it stays known that somebody waits for them.
 func (d *docket) erasedUpTo(n int) (grew bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -173,7 +174,13 @@ func (d *docket) erasedUpTo(n int) (grew bool) {
 		return false
 	}
 	d.mu.erased = n
-	clear(d.mu.lists)
+	for id, l := range d.mu.lists {
+		if len(l.list) >= d.mu.promised[id] {
+			delete(d.mu.lists, id)
+			continue
+		}
+		d.mu.lists[id] = &listed{used: l.used}
+	}
 	return true
 }
 

@@ -15,7 +15,9 @@ import (
 // are erased by those who hold them, before.
 //
 // Of a season that is over and not closed, the result is cleared by the closer. Other nodes may
-// show the player for up to 30 s more. It can be interrupted and called again.
+// show the player for up to 30 s more in standings and on cards, and in [Service.Result] until
+// somebody asks there for standings, or their next look, CloseEvery apart. It can be interrupted
+// and called again.
 //
 // Errors: ErrErasing, ErrCalendar, ErrNewerFormat, and those of the store; then some seasons may
 // have been cleared.

@@ -1,6 +1,7 @@
 package season
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -23,6 +24,44 @@ func (s *Service) Sweep(ctx context.Context) (bool, error) { return s.sweep(ctx)
 
 // Inspect looks after the boards of the running season.
 func (s *Service) Inspect(ctx context.Context) error { return s.inspect(ctx) }
+
+// LookAgain reads corrections that were promised and not found.
+func (s *Service) LookAgain(ctx context.Context) error { return s.lookAgain(ctx) }
+
+// DecodeCorrections reads the stored form.
+func DecodeCorrections(id string, data []byte) ([]Correction, error) {
+	c, err := decodeCorrections(id, data)
+	return c.List, err
+}
+
+// Reread reads data as each of the records beside a result, and what can be read once more as it
+// is written. It answers what comes out otherwise, and how.
+func Reread(id string, data []byte) ([]byte, error) {
+	for _, read := range []func([]byte) (any, error){
+		func(d []byte) (any, error) { return decodeCorrections(id, d) },
+		func(d []byte) (any, error) { return decodeCorrected(d) },
+		func(d []byte) (any, error) { return decodeErasing(d) },
+		func(d []byte) (any, error) { _, err := decodeCloseRecord(id, d); return nil, err },
+	} {
+		record, err := read(data)
+		if err != nil || record == nil {
+			continue
+		}
+		first, err := encodePlain("record", record)
+		if err != nil {
+			return data, err
+		}
+		record, err = read(first)
+		if err != nil {
+			return first, err
+		}
+		second, err := encodePlain("record", record)
+		if err != nil || !bytes.Equal(first, second) {
+			return second, fmt.Errorf("was %s: %w", first, err)
+		}
+	}
+	return nil, nil
+}
 
 // Rules are the pure rules.
 type Rules struct{ r *rules }

@@ -1,6 +1,7 @@
 package season_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -217,6 +218,120 @@ func TestARulingThatMayBeStoredIsUnknown(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A promise without a record is looked after across an erasure, so that those who are online hear
+// of a write that lands after it.
+func TestAPromiseOutlivesAnErasure(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := oneBoard(t, w, 5)
+		late := make(chan struct{})
+		var held atomic.Bool
+		h.tap.set(func(call string) fate {
+			if call == "put season/reef/C1S1/corrections" && held.CompareAndSwap(false, true) {
+				<-late
+			}
+			return pass
+		})
+		var wg sync.WaitGroup
+		wg.Go(func() { h.rule("C1S1", out("u0")) })
+		synctest.Wait()
+		var e ear
+		b := w.host("b", hostOptions{deps: season.Deps{OnCorrected: e.hear}})
+		b.join("u1")
+		if _, err := b.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.host("c", hostOptions{}).EraseKey(t.Context(), "u4"); err != nil {
+			t.Fatal(err)
+		}
+		b.closeDue() // hears of the erasure
+		close(late)
+		wg.Wait()
+		time.Sleep(31 * time.Second)
+		if err := b.LookAgain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.all(); !slices.Equal(got, []string{"u1 2>1"}) {
+			t.Errorf("heard %v", got)
+		}
+	})
+}
+
+// A season is closed without a board while somebody is erased, by a node that dies right after:
+// whoever closes next forgets the player.
+func TestAnErasureBesideACloseWithout(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		played := w.host("played", hostOptions{})
+		for i := range 4 {
+			s := played.join(fmt.Sprint("u", i))
+			played.play(s, slices.Repeat([]string{"catch", "coins"}, 4-i)...)
+			played.leaveStill(s)
+		}
+		w.pastGrace(0)
+		dies, b := w.host("dies", hostOptions{}), w.host("b", hostOptions{})
+		coins := season.BoardKey("reef", "Coins", "C1S1")
+		dies.tap.set(func(call string) fate {
+			switch {
+			case call == "put season/reef/C1S1/result":
+				if _, err := w.engine.Boards().Erase(context.Background(), season.BoardKey("reef", "Fish", "C1S1"), "u1"); err != nil {
+					t.Error(err)
+				}
+				if err := b.EraseKey(context.Background(), "u1"); err != nil {
+					t.Error(err)
+				}
+			case strings.HasSuffix(call, " "+coins):
+				return refuse
+			}
+			return pass
+		})
+		waiver := season.Waiver{Boards: []string{"Coins"}, By: "ops", Note: "the disk"}
+		if c, err := dies.CloseWithout(t.Context(), "C1S1", waiver); err != nil || !c.Here {
+			t.Fatalf("%+v, %v", c, err)
+		}
+		b.closeDue()
+		if left := w.traces("u1"); len(left) > 0 {
+			t.Errorf("u1 is still in %q", left)
+		}
+		b.wantFish("u0 ? u2|u3|")
+	})
+}
+
+// FuzzRecords reads what may be stored by anybody: nothing panics, what can be read is written
+// again as it was understood, and no standings name somebody twice or leave a rank out.
+func FuzzRecords(f *testing.F) {
+	for _, seed := range []string{
+		`{"format":1,"season":"C1S1","list":[{"key":"a","alias":"b","boards":["Fish","Fish",""]},{"key":"a","reinstates":true}],"erasing":{"c":"d"}}`,
+		`{"format":1,"season":"C1S1","list":null,"erasing":null}`, `{"format":1,"seasons":{"C1S1":-1,"":9},"erased":-3}`,
+		`{"format":1,"list":[{"digest":"","k":-1},{"digest":"","k":9}]}`, `{"format":1,"season":"C1S1","boards":null,"waiver":{}}`, `null`, `[]`, `{}`, ``,
+	} {
+		f.Add([]byte(seed))
+	}
+	r := fishResult(f, 0, "a", "b", "c", "d", "e")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if again, err := season.Reread("C1S1", data); err != nil {
+			t.Fatalf("%s: %v", again, err)
+		}
+		list, err := season.DecodeCorrections("C1S1", data)
+		if err != nil {
+			return
+		}
+		st, seen := season.StandingsOf(r, list), map[string]bool{}
+		for _, places := range [][]season.Placed{st.Boards[0].Top, st.Boards[0].Reserve, st.Boards[0].Disqualified} {
+			for _, p := range places {
+				if seen[p.Key] {
+					t.Fatalf("%s: %s has two places", data, p.Key)
+				}
+				seen[p.Key] = true
+			}
+		}
+		if len(seen) != 5 {
+			t.Fatalf("%s: %v", data, seen)
+		}
+	})
 }
 
 // A ruling names each board once, and no more than a season can have.

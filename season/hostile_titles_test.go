@@ -35,12 +35,12 @@ func TestMarksThatGoBackGiveNothingTwice(t *testing.T) {
 			has.apply(g)
 			given += len(g.Rewarded)
 		}
-		for range rapid.IntRange(1, 15).Draw(t, "steps") {
+		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			switch rapid.IntRange(0, 2).Draw(t, "do") {
 			case 0:
 				look()
 			case 1:
-				list = append(list, drawCorrection(t, keys))
+				list = append(list, drawCorrection(t, []string{"a", "c"}))
 			case 2:
 				lost := rapid.SampledFrom([]string{"processed", "corrected"}).Draw(t, "lost")
 				if lost == "corrected" {
@@ -179,4 +179,29 @@ func TestAProfileIsRestoredToAnOlderState(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A profile was copied under another key: its titles are those of somebody else's place. No
+// correction takes them away, nor a reward that was not given for them, whatever marks came along.
+func TestTitlesOfACopyStay(t *testing.T) {
+	rules := rulesOf(t, season.Reef())
+	r := fishResult(t, 0, "a", "b", "c", "d", "e")
+	data, _, err := rules.Correct(doc.MustObject(nil), season.Occasion{Key: "c", Standings: []*season.Standings{season.StandingsOf(r, nil)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unmarked, err := doc.Apply(data, doc.Unset(doc.P("seasons", "reef", "processed")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, data := range []doc.Value{data, unmarked} {
+		st := season.StandingsOf(r, []season.Correction{out("c")})
+		data, g, err := rules.Correct(data, season.Occasion{Key: "copy", Revocable: true, Standings: []*season.Standings{st}})
+		if err != nil || len(g.Revoked) > 0 || len(g.Changes) > 0 {
+			t.Errorf("%+v, %v", g, err)
+		}
+		if v, err := rules.View(data, 1, 0); err != nil || len(v.Titles) != 1 {
+			t.Errorf("%+v, %v", v, err)
+		}
+	}
 }
