@@ -12,11 +12,34 @@ import (
 	"github.com/shoalworks/shoal/store"
 )
 
-// calendar is one of seasons of an hour, of which the second is half over: the flags that say
-// so, and its beginning.
-func calendar() (flags []string, epoch string) {
-	epoch = time.Now().UTC().Add(-90 * time.Minute).Format(time.RFC3339)
-	return []string{"--season-length", "1h", "--season-epoch", epoch}, epoch
+// reefOnDemand is the default series, of which no daemon closes a season by itself, however long
+// a test takes.
+const reefOnDemand = `
+seasons:
+  reef:
+    set: players
+    epoch: "2026-08-11T00:00:00Z"
+    length: 1080h
+    closeEvery: -1s
+    stats:
+      - {name: fish, kind: sum, on: [catch], each: 1}
+      - {name: coins, kind: sum, on: [coins]}
+      - {name: experience, kind: sum, on: [experience]}
+      - {name: streak, kind: run, on: [catch], resetOn: [lose]}
+      - {name: bestStreak, kind: best, of: streak}
+    boards:
+      - {name: Fish, stat: fish, title: SEA KING}
+      - {name: Coins, stat: coins, title: GOLD SOVEREIGN}
+      - {name: Experience, stat: experience, title: GRAND MARINER}
+      - {name: Streak, stat: bestStreak, title: RELENTLESS KING}
+`
+
+// calendar is one of seasons of 100 hours, of which the second is half over, with 2 days and 2
+// hours left: the flags that say so, and its beginning.
+func calendar(t *testing.T) (flags []string, epoch string) {
+	t.Helper()
+	epoch = time.Now().UTC().Add(-149*time.Hour - 30*time.Minute).Format(time.RFC3339)
+	return []string{"--season-length", "100h", "--season-epoch", epoch, "--config", file(t, reefOnDemand)}, epoch
 }
 
 // keep stores a record as it is.
@@ -34,14 +57,14 @@ func keep(t *testing.T, folder, key, value string) {
 
 // firstSeason is the record of a series that began with the first season of a calendar.
 func firstSeason(epoch string) string {
-	return fmt.Sprintf(`{"format":1,"k":0,"season":"C1S1","epoch":%q,"length":"1h0m0s","perCycle":20}`, epoch)
+	return fmt.Sprintf(`{"format":1,"k":0,"season":"C1S1","epoch":%q,"length":"100h0m0s","perCycle":20}`, epoch)
 }
 
 // played is a store in whose first season ann, bob and cy caught 3, 2 and 1 fish. They were
 // offline when it ended; then they came by, and left. A daemon is running.
 func played(t *testing.T) (x seasonTool, d *daemon) {
 	t.Helper()
-	flags, epoch := calendar()
+	flags, epoch := calendar(t)
 	x = seasonTool{tool{t: t, store: filepath.Join(t.TempDir(), "game")}, flags}
 	keep(t, x.store, "season/reef/first", firstSeason(epoch))
 	for i, key := range []string{"ann", "bob", "cy"} {
@@ -63,7 +86,11 @@ type seasonTool struct {
 }
 
 func (x seasonTool) on(args string, more ...string) []string {
-	return append(append([]string{"season"}, append(strings.Fields(args), more...)...), x.flags...)
+	flags := x.flags
+	if strings.Contains(args, "--config") { // another one
+		flags = flags[:len(flags)-2]
+	}
+	return append(append([]string{"season"}, append(strings.Fields(args), more...)...), flags...)
 }
 
 // rows are the lines that a command prints with --json.
@@ -91,7 +118,7 @@ func (x seasonTool) has(args string, parts ...string) {
 // corrected, and the daemon sees it all.
 func TestASeasonOnTheCommandLine(t *testing.T) {
 	x, d := played(t)
-	x.has("show", "season      C1S2 of reef: Cycle 1 Season 2, number 2\n", ", in 29 minutes ", "closed      none; C1S1 was the first that was played\n",
+	x.has("show", "season      C1S2 of reef: Cycle 1 Season 2, number 2\n", ", in 2 days 2 hours\n", "closed      none; C1S1 was the first that was played\n",
 		"not closed  C1S1: it is due, and no node has closed it yet\n", "Fish (SEA KING): nobody is on it\nCoins (")
 	d.call("ProfileService/Load", `{"set":"players","key":"ann"}`)
 	d.call("SeasonService/Record", `{"season":"reef","set":"players","key":"ann","event":"catch"}`)
@@ -135,7 +162,7 @@ func TestClosedSeasonsAreCorrectedOnTheCommandLine(t *testing.T) {
 	d.call("SeasonService/Results", `{"season":"reef","id":"C1S1"}`).want(t, "bob", "boards", 0, "entries", 0, "key")
 	d.call("ProfileService/Load", `{"set":"players","key":"bob"}`)
 	d.call("ProfileService/Save", `{"set":"players","key":"bob"}`)
-	x.has("titles bob", "bob in C1S2 (Cycle 1 Season 2), with 29 minutes ", "as it is stored; what node-", "nothing was counted in it yet\n", "TITLE             SEASON  BOARD  SCORE\n#1 SEA KING (S1)  C1S1    Fish   2\n")
+	x.has("titles bob", "bob in C1S2 (Cycle 1 Season 2), with 2 days 2 hours left\n", "as it is stored; what node-", "nothing was counted in it yet\n", "TITLE             SEASON  BOARD  SCORE\n#1 SEA KING (S1)  C1S1    Fish   2\n")
 	d.call("ProfileService/Release", `{"set":"players","key":"bob"}`)
 	if got := x.rows("titles bob"); !strings.HasPrefix(got, `{"key":"bob","season":"C1S2","stats":{},"boards":[{"board":"Fish","title":"SEA KING","total":0},`) ||
 		!strings.HasSuffix(got, `"titles":[{"season":"C1S1","board":"Fish","rank":1,"score":2,"text":"#1 SEA KING (S1)","corrections":1}]}`) {
@@ -160,7 +187,7 @@ func TestTheCalendarOnTheCommandLine(t *testing.T) {
 	if len(rows) != 2 || !strings.HasPrefix(rows[0], `{"season":"C1S2","name":"Cycle 1 Season 2","number":2,"start":"`) || !strings.HasSuffix(rows[0], `,"current":true}`) || !strings.HasSuffix(rows[1], `,"current":false}`) {
 		t.Errorf("got %q", rows)
 	}
-	x.has("calendar -n 3", "SEASON  NAME              BEGINS ", "  now, 29 minutes ", "C1S4    Cycle 1 Season 4  ")
+	x.has("calendar -n 3", "SEASON  NAME              BEGINS ", "  now, 2 days 2 hours left", "C1S4    Cycle 1 Season 4  ")
 	x.has("calendar --from C1S1 -n 1", "  over\n")
 	if rows := strings.Split(x.rows("calendar --from C2S1 -n 3"), "\n"); len(rows) != 3 || !strings.Contains(rows[0], `{"season":"C2S1","name":"Cycle 2 Season 1","number":21,`) {
 		t.Errorf("got %q", rows)
@@ -233,7 +260,7 @@ func TestSeasonCommandsRefuseWhatIsWrong(t *testing.T) {
 
 // A season that cannot be closed is told, with the reason, and the exit code says so.
 func TestASeasonThatWaitsOnTheCommandLine(t *testing.T) {
-	flags, epoch := calendar()
+	flags, epoch := calendar(t)
 	x := seasonTool{tool{t: t, store: filepath.Join(t.TempDir(), "game")}, flags}
 	keep(t, x.store, "season/reef/first", firstSeason(epoch))
 	keep(t, x.store, "season/reef/C1S1/boards", `{"format":99,"season":"C1S1"}`)
