@@ -87,7 +87,7 @@ func (s *Server) seasonal() Seasonal {
 func (st *Stay) run(a *Actor) {
 	f, s, begun := st.fleet, st.Server, a.Now()
 	hold, err := s.seasonal().Fish(s.Context(), st.Key)
-	if !a.Alive() {
+	if !a.Yield() { // others may have been answered at the same moment
 		return
 	}
 	st.Waited, st.Err = a.Now()-begun, err
@@ -166,10 +166,9 @@ func (st *Stay) bank(a *Actor, save bool) {
 	if save {
 		how = st.hold.Save
 	}
-	if err := how(st.Server.Context()); err == nil && a.Alive() {
+	if err := how(st.Server.Context()); a.Yield() && err == nil {
 		st.fleet.Ledger.Banked(st.Key, data, asked)
 	}
-	a.Yield()
 }
 
 // look reads a board as the server shows it.
@@ -177,17 +176,16 @@ func (st *Stay) look(a *Actor) {
 	boards := st.fleet.Settings.Seasons.Boards
 	on := boards[a.rng.below(len(boards))].Name
 	_, err := st.Server.seasonal().Look(st.Server.Context(), on, st.Key)
-	if a.Alive() && err == nil {
+	if a.Yield() && err == nil {
 		st.fleet.Ledger.Met("season board read")
 	}
-	a.Yield()
 }
 
 // release has the player leave.
 func (st *Stay) release(a *Actor) {
 	asked := st.fleet.Steps()
 	err := st.hold.Release(st.Server.Context())
-	if !a.Alive() {
+	if !a.Yield() {
 		return
 	}
 	st.fleet.say(st.Server.Process, "release of %s: %v", st.Key, err)
@@ -195,7 +193,6 @@ func (st *Stay) release(a *Actor) {
 		st.fleet.Ledger.Banked(st.Key, st.hold.Data(), asked)
 	}
 	close(st.Over)
-	a.Yield()
 }
 
 // startSeasons has the ledger judge the seasons of the fleet.

@@ -10,7 +10,7 @@ import (
 
 // seasonBudget is what a server of seasonsLean may ask of its store, by the minute and kind:
 // enough for those who come and go, and little more.
-const seasonBudget = 65
+const seasonBudget = 60
 
 // thrifty are seasons on a short budget.
 func thrifty(s *Settings) {
