@@ -18,8 +18,12 @@ func TestSeasonsKeepTheirBlocksApart(t *testing.T) {
 		set, path string
 		refused   bool
 	}{
-		{"players", "", false}, {"players", "/reef2", false}, {"players", "/seasons/reef2", false},
-		{"players", "/seasons/reef", true}, {"players", "/seasons/reef/stats", true}, {"players", "/seasons", true},
+		{"players", "", false},
+		{"players", "/reef2", false},
+		{"players", "/seasons/reef2", false},
+		{"players", "/seasons/reef", true},
+		{"players", "/seasons/reef/stats", true},
+		{"players", "/seasons", true},
 		{"guilds", "/seasons/reef", false},
 	} {
 		rules := season.Reef()

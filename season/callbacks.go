@@ -16,7 +16,9 @@ type PanicError struct {
 }
 
 // Error names the callback and what was thrown.
-func (e *PanicError) Error() string { return fmt.Sprintf("season: %s panicked: %v", e.Callback, e.Value) }
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("season: %s panicked: %v", e.Callback, e.Value)
+}
 
 // tellGame calls a callback that only listens. What it throws is logged and counted.
 func (s *Service) tellGame(ctx context.Context, callback string, call func()) {
