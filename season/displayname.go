@@ -42,8 +42,10 @@ func nameOf(meta []byte) string { return cleanName(string(meta[:min(len(meta), l
 
 // cleanName is a text as a board may show it: in one line, without characters that control
 // what is around them, no space at its ends, cut at a whole character to what metadata takes.
+// A text of which nothing can be seen is no name.
 func cleanName(text string) string {
 	var b strings.Builder
+	visible := false
 	for i, r := range text {
 		if i >= longestName {
 			break
@@ -51,13 +53,36 @@ func cleanName(text string) string {
 		if r == utf8.RuneError || unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
 			continue
 		}
-		if b.Len() == 0 && unicode.IsSpace(r) {
+		unseen := isUnseen(r)
+		if unseen && !joins(r) || b.Len() == 0 && (unseen || unicode.IsSpace(r)) {
 			continue
 		}
 		if b.Len()+utf8.RuneLen(r) > store.MaxMeta {
 			break
 		}
 		b.WriteRune(r)
+		visible = visible || !unseen && !unicode.IsSpace(r)
 	}
-	return strings.TrimRightFunc(b.String(), unicode.IsSpace)
+	if !visible {
+		return ""
+	}
+	return strings.TrimRightFunc(b.String(), func(r rune) bool { return unicode.IsSpace(r) || r == joiner })
+}
+
+// joiner holds the parts of one character together: what is cut behind it ends before it.
+const joiner = '\u200d'
+
+// isUnseen tells that a character by itself shows nothing: formats such as the space of no
+// width, fillers, variations.
+func isUnseen(r rune) bool {
+	const blankBraille = '\u2800'
+	return r == blankBraille || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector) ||
+		unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+}
+
+// joins tells that a character that shows nothing makes others what they are: joiners of
+// scripts and of emoji, variations, and the tags of flags.
+func joins(r rune) bool {
+	const nonJoiner, firstTag, lastTag = '\u200c', '\U000e0020', '\U000e007f'
+	return r == joiner || r == nonJoiner || r >= firstTag && r <= lastTag || unicode.Is(unicode.Variation_Selector, r)
 }

@@ -188,6 +188,18 @@ func TestNamesAreCleaned(t *testing.T) {
 		strings.Repeat("a", 256):   strings.Repeat("a", 256),
 		strings.Repeat("a", 257):   strings.Repeat("a", 256),
 		strings.Repeat("\n", 5000): "",
+		// nothing can be seen
+		"\u200b\u2060\ufeff":                 "",
+		"\u3164":                             "",
+		"\u2800 \u00ad":                      "",
+		"\u200d\ufe0f":                       "",
+		"\u115f\u1160\U000e0001":             "",
+		"A\u200bda\ufeff":                    "Ada",
+		"\u200d\u200bAda\u200d":              "Ada",
+		"می\u200cخواهم":                      "می\u200cخواهم",
+		"❤\ufe0f":                            "❤\ufe0f",
+		"🏴\U000e0067\U000e0062\U000e007f":    "🏴\U000e0067\U000e0062\U000e007f",
+		strings.Repeat("a", 253) + "\u200d👩": strings.Repeat("a", 253),
 	} {
 		if got := season.CleanName(text); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
@@ -197,6 +209,9 @@ func TestNamesAreCleaned(t *testing.T) {
 		got := season.CleanName(rapid.String().Draw(t, "text"))
 		if len(got) > store.MaxMeta || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\x00\u202e") || strings.TrimSpace(got) != got {
 			t.Fatalf("%q", got)
+		}
+		if again := season.CleanName(got); again != got {
+			t.Fatalf("%q, and once more %q", got, again)
 		}
 		if again := season.CleanName(got); again != got {
 			t.Fatalf("%q became %q", got, again)

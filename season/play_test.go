@@ -493,3 +493,29 @@ func TestTheNodeClosesItsSeasons(t *testing.T) {
 		}
 	})
 }
+
+// A look at a session that has ended, by somebody who still has it, takes nothing from the one
+// that has come after it.
+func TestASessionThatHasEndedTakesNoPlace(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		h := w.host("a", hostOptions{loops: true})
+		old := h.join("ada")
+		h.leave(old)
+		now := h.join("ada")
+		h.play(now, "catch")
+		if _, err := h.View(old); err != nil {
+			t.Fatal(err)
+		}
+		watch := h.follow(old)
+		if _, err := watch.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := watch.Next(t.Context()); !errors.Is(err, season.ErrEnded) {
+			t.Fatal(err)
+		}
+		h.leave(now)
+		if got := h.top("Fish"); !slices.Equal(got, []string{"ada:1"}) {
+			t.Fatalf("the last values were not written: %v", got)
+		}
+	})
+}

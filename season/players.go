@@ -136,7 +136,8 @@ func newPlayers() *players {
 }
 
 // of is the player of a session, which becomes known if it is not yet: an event may come
-// before the game calls Joined. Two sessions of one key differ by their Done channel.
+// before the game calls Joined. Two sessions of one key differ by their Done channel. A session
+// that has ended takes no place: a newer one of the same key may have it.
 func (ps *players) of(s Session) *player {
 	key := s.Key()
 	ps.mu.RLock()
@@ -151,7 +152,9 @@ func (ps *players) of(s Session) *player {
 		return p
 	}
 	p = &player{session: s}
-	ps.mu.byKey[key] = p
+	if !p.gone() {
+		ps.mu.byKey[key] = p
+	}
 	return p
 }
 
