@@ -207,7 +207,7 @@ func (s *server) stop() {
 			s.faults.SetRule(nil)
 			s.faults.Outage(faultstore.All, false)
 		}
-		if _, err := s.Node.Close(context.WithoutCancel(s.f.t.Context())); err != nil && !s.faults.Crashed() {
+		if _, err := s.Close(context.WithoutCancel(s.f.t.Context())); err != nil && !s.faults.Crashed() {
 			s.f.t.Errorf("close: %v", err)
 		}
 	})
@@ -215,7 +215,7 @@ func (s *server) stop() {
 
 // heard checks what titles promise: what is told is stored.
 func (s *server) heard(_ context.Context, session season.Session, titles []season.Title) {
-	stored := s.f.stored(session.Key())
+	stored := s.f.stored(session.Key()) //nolint:contextcheck // it reads with the test's context
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, title := range titles {

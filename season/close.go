@@ -235,7 +235,7 @@ func (s *Service) closeOne(ctx context.Context, k int64) (Closed, error) {
 			return Closed{}, err
 		}
 		s.shelf.put(res, epoch)
-		s.announce(res, here)
+		s.announce(ctx, res, here)
 		if here {
 			s.log.InfoContext(ctx, "season closed", "season", res.Season, "unplayed", res.Unplayed)
 		}
@@ -383,9 +383,9 @@ func (s *Service) create(ctx context.Context, res *Result, w Waiver) (stored *Re
 }
 
 // announce tells the game of a close, once.
-func (s *Service) announce(res *Result, here bool) {
+func (s *Service) announce(ctx context.Context, res *Result, here bool) {
 	if s.shelf.announced(res.K) && s.deps.OnClosed != nil {
-		s.tellGame(context.Background(), "OnClosed", func() { s.deps.OnClosed(Closed{K: res.K, ID: res.Season, Here: here}, res) })
+		s.tellGame(ctx, "OnClosed", func() { s.deps.OnClosed(Closed{K: res.K, ID: res.Season, Here: here}, res) })
 	}
 }
 
@@ -398,7 +398,7 @@ func (s *Service) announceAll(ctx context.Context) {
 	}
 	for _, k := range ks {
 		if res := found[k]; res != nil {
-			s.announce(res, false)
+			s.announce(ctx, res, false)
 		}
 	}
 }

@@ -183,7 +183,7 @@ func (s *Service) tryBoard(ctx context.Context, reg register, b Board) error {
 func (s *Service) closedWithout(ctx context.Context, res *Result, epoch uint64, c Closed, w Waiver) Closed {
 	s.shelf.put(res, epoch)
 	s.waits.clear(res.K)
-	s.announce(res, c.Here)
+	s.announce(ctx, res, c.Here)
 	if c.Here {
 		s.log.WarnContext(ctx, "season closed without boards", "season", res.Season, "boards", w.Boards, "by", w.By, "note", w.Note)
 	}
