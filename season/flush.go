@@ -278,8 +278,7 @@ func (s *Service) deliver(ctx context.Context, k int64, list []parcel, patient b
 func (s *Service) mergeAll(ctx context.Context, k int64, list []parcel) error {
 	var sealed error
 	var errs []error
-	for _, b := range s.cfg.Boards {
-		err := s.merge(ctx, k, b, list)
+	for _, err := range s.mergeEach(ctx, k, list) {
 		switch {
 		case err == nil:
 		case errors.Is(err, store.ErrSealed):
@@ -298,6 +297,18 @@ func (s *Service) mergeAll(ctx context.Context, k int64, list []parcel) error {
 		s.settle(p)
 	}
 	return nil
+}
+
+// mergeEach merges parcels into every board of the season side by side, so that they wait for the
+// store together, and answers each board's error.
+func (s *Service) mergeEach(ctx context.Context, k int64, list []parcel) []error {
+	errs := make([]error, len(s.cfg.Boards))
+	var wg sync.WaitGroup
+	for i, b := range s.cfg.Boards {
+		wg.Go(func() { errs[i] = s.merge(ctx, k, b, list) })
+	}
+	wg.Wait()
+	return errs
 }
 
 // merge sends a board's entries. The values are absolute and stamped with the profile's
