@@ -80,7 +80,6 @@ func (s *Session) journalableLocked() (doc.Value, uint64, []mark) {
 
 // draft takes what is to be journaled now. ok is false when nothing is.
 func (s *Session) draft() (d *draft, ok bool) {
-	version, marker := s.set.node.NewVersion("append", s.key), s.set.node.NewVersion("marker", s.key)
 	now := s.set.clk.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +102,7 @@ func (s *Session) draft() (d *draft, ok bool) {
 		}
 	}
 	d = &draft{
-		session: s, sent: appended{version: version, rev: revision}, cond: j.hold.version,
+		session: s, sent: appended{version: s.set.node.NewVersion("append", s.key), rev: revision}, cond: j.hold.version,
 		data: data, stored: s.mu.rec.data, opening: j.hold.state == journalClosed,
 		value: journal{
 			epoch: s.epoch, token: s.token, base: f.base, schema: s.mu.schema, rev: revision,
@@ -115,7 +114,7 @@ func (s *Session) draft() (d *draft, ok bool) {
 	}
 	j.working, j.last = true, now
 	if d.opening || j.marker == 0 {
-		d.marker, j.marked, j.marker = marker, true, 0
+		d.marker, j.marked, j.marker = s.set.node.NewVersion("marker", s.key), true, 0
 	}
 	if j.flying == nil {
 		j.flying, j.waiting = j.waiting, nil

@@ -2,6 +2,8 @@ package profile
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,11 +21,11 @@ type journaler struct {
 		sync.Mutex
 		list    []*Session // something to journal: each once
 		hurried []*Session // at once: somebody waits in Sync
+		since   time.Time  // when the first of these was seen; zero: not yet
 		gone    []erasure  // what nobody needs any more
 		goneDue time.Time  // when the first of these is due
 		tick    time.Time  // when the list is looked at next; zero: not yet set
 		batches int        // calls under way
-		settled int        // of these, whose answers are being taken in
 	}
 }
 
@@ -31,6 +33,9 @@ const (
 	// ticks is how many times in one JournalEvery the list is looked at: a change that comes
 	// after a while waits for a fraction of JournalEvery only.
 	ticks = 4
+	// moment is for how long those who hurry wait for each other: what comes at one time, from
+	// however many goroutines, goes in one call.
+	moment = time.Nanosecond
 	// maxBatches is how many calls are under way at once; what comes meanwhile goes with the
 	// next.
 	maxBatches = 4
@@ -72,16 +77,19 @@ type work struct {
 func (g *journaler) take(now time.Time) (w work, some bool, next time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.mu.batches >= maxBatches || g.mu.settled > 0 {
+	if g.mu.batches >= maxBatches {
 		return work{}, false, time.Time{} // the end of a batch wakes
 	}
-	w.hurried, g.mu.hurried = g.mu.hurried, nil
-	switch {
-	case len(g.mu.list) == 0:
+	if len(g.mu.list) == 0 {
 		g.mu.tick = time.Time{}
-	case g.mu.tick.IsZero():
+	} else if g.mu.tick.IsZero() {
 		g.mu.tick = now.Add(g.every / ticks)
-	case !now.Before(g.mu.tick):
+	}
+	if g.gatheringLocked(now) {
+		return work{}, false, now.Add(moment)
+	}
+	w.hurried, g.mu.hurried, g.mu.since = g.mu.hurried, nil, time.Time{}
+	if len(g.mu.list) > 0 && !now.Before(g.mu.tick) {
 		w.listed, g.mu.list, g.mu.tick = g.mu.list, nil, time.Time{}
 	}
 	next = g.mu.tick
@@ -97,6 +105,17 @@ func (g *journaler) take(now time.Time) (w work, some bool, next time.Time) {
 	return w, some, next
 }
 
+// gatheringLocked tells that more may come at this moment from those who hurry.
+func (g *journaler) gatheringLocked(now time.Time) bool {
+	if len(g.mu.hurried) == 0 {
+		return false
+	}
+	if g.mu.since.IsZero() {
+		g.mu.since = now
+	}
+	return !now.After(g.mu.since)
+}
+
 // back enters sessions again that are not due yet.
 func (g *journaler) back(list []*Session) {
 	if len(list) == 0 {
@@ -109,18 +128,6 @@ func (g *journaler) back(list []*Session) {
 	if first {
 		g.wake()
 	}
-}
-
-// settle takes in the answers of a call: what they bring to be journaled goes together.
-func (g *journaler) settle(answers func()) {
-	g.mu.Lock()
-	g.mu.settled++
-	g.mu.Unlock()
-	answers()
-	g.mu.Lock()
-	g.mu.settled--
-	g.mu.Unlock()
-	g.wake()
 }
 
 func (g *journaler) done() {
@@ -188,7 +195,9 @@ func (s *Set) journalCall() (context.Context, context.CancelFunc) {
 }
 
 // sendBatch is one call for many sessions, and a second one to read what the first left open.
+// Its order is that of the keys, not of who came first.
 func (s *Set) sendBatch(batch []*draft) {
+	slices.SortFunc(batch, func(a, b *draft) int { return strings.Compare(a.session.key, b.session.key) })
 	txs := make([]store.Tx, 0, 2*len(batch))
 	for _, d := range batch {
 		txs = append(txs, d.tx())
@@ -201,23 +210,20 @@ func (s *Set) sendBatch(batch []*draft) {
 	ctx, cancel := s.journalCall()
 	errs := s.fast.Commit(ctx, txs...)
 	cancel()
-	var open []*draft
-	s.journaler.settle(func() { open = s.appendedAll(batch, errs) })
+	open := s.appendedAll(batch, errs)
 	if len(open) == 0 {
 		return
 	}
 	ctx, cancel = s.journalCall()
 	defer cancel()
 	readings, err := s.readJournals(ctx, open)
-	s.journaler.settle(func() {
-		for i, d := range open {
-			var r journalReading
-			if err == nil {
-				r = readings[i]
-			}
-			d.session.found(d, r, err)
+	for i, d := range open {
+		var r journalReading
+		if err == nil {
+			r = readings[i]
 		}
-	})
+		d.session.found(d, r, err)
+	}
 }
 
 // appendedAll takes in the answers to a call, and tells which journals are to be read.

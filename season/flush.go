@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -426,7 +428,7 @@ func (s *Service) report(ctx context.Context, r Refused) {
 func (s *Service) pay(ctx context.Context, p *player) {
 	settled := p.allSettled()
 	var ks []int64
-	for k := range settled {
+	for _, k := range slices.Sorted(maps.Keys(settled)) {
 		if s.rules.isIn(p.session.Data(), k) {
 			delete(settled, k) // answered for already, and to be owed when the block moves on
 			continue
