@@ -55,6 +55,9 @@ func (s *Service) Card(ctx context.Context, session Session) (Card, error) {
 // CardOf reads the card of a player whose profile is not open here, from its data. Nothing is
 // written. created is when the profile was made.
 func (s *Service) CardOf(ctx context.Context, key string, data doc.Value, created time.Time) (Card, error) {
+	if err := s.ofThisCalendar(); err != nil {
+		return Card{}, err
+	}
 	return s.card(ctx, key, data, s.season(), created)
 }
 

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// keptSeasons is how many seasons' pages are kept: the running one, and its neighbours
-	// around a boundary.
-	keptSeasons = 3
+	// keptSeasons is how far from each other seasons are whose pages are kept: around a boundary
+	// both sides of it are looked at.
+	keptSeasons = 2
 	// maxBeyond is how many standings are kept beside one page. Beyond it, standings of players
 	// that are not kept are read each time.
 	maxBeyond = 10_000

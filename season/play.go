@@ -17,13 +17,21 @@ func (s *Service) playerOf(session Session) (*player, error) {
 	if s.isClosed() {
 		return nil, ErrClosed
 	}
-	if s.foreign.Load() {
-		return nil, fmt.Errorf("%w: %s", ErrCalendar, s.set)
+	if err := s.ofThisCalendar(); err != nil {
+		return nil, err
 	}
 	if err := name.CheckKey("key", session.Key()); err != nil {
 		return nil, fmt.Errorf("season: %w", err)
 	}
 	return s.players.of(session), nil
+}
+
+// ofThisCalendar refuses what would go by a calendar that is not the set's.
+func (s *Service) ofThisCalendar() error {
+	if s.foreign.Load() {
+		return fmt.Errorf("%w: %s", ErrCalendar, s.set)
+	}
+	return nil
 }
 
 // Record counts events of a session, all or none, in one transaction. A block of an earlier
@@ -124,6 +132,9 @@ func (s *Service) View(session Session) (Block, error) {
 // ViewOf is the block of a profile that is not open here, as it is now: computed, nothing is
 // written. created is when the profile was made.
 func (s *Service) ViewOf(data doc.Value, created time.Time) (Block, error) {
+	if err := s.ofThisCalendar(); err != nil {
+		return Block{}, err
+	}
 	return s.rules.view(data, s.season(), s.cfg.Season(created))
 }
 

@@ -472,6 +472,16 @@ func TestAnotherCalendarIsRefused(t *testing.T) {
 		if err := b.Record(s, season.Event{Name: "catch"}); !errors.Is(err, season.ErrCalendar) || s.commits() != 0 {
 			t.Fatalf("record: %v", err)
 		}
+		_, top := b.Top(t.Context(), "Fish", 1)
+		_, leaders := b.Leaders(t.Context(), "Fish", 1)
+		_, _, standing := b.Standing(t.Context(), "Fish", "ada")
+		_, card := b.CardOf(t.Context(), "bob", s.Data(), s.created)
+		_, view := b.ViewOf(s.Data(), s.created)
+		for i, err := range []error{top, leaders, standing, card, view} {
+			if !errors.Is(err, season.ErrCalendar) {
+				t.Errorf("read %d goes by a calendar that is not the set's: %v", i, err)
+			}
+		}
 	})
 }
 

@@ -107,7 +107,8 @@ func (s *Service) Preview(t time.Time) Info { return s.cfg.Info(t) }
 // many). The page is shared by everybody and shown for CacheFor (30 s): the store is asked at
 // most once in that time, however many look. When the store does not answer, the page before is
 // shown for another CacheFor. A board that nobody has written to yet is an empty page; one that
-// lost its memory is ErrMemory until it is refilled. Past seasons are read by [Service.Result].
+// lost its memory is ErrMemory until somebody writes to it again, and fills up from the profiles
+// from then on. Past seasons are read by [Service.Result].
 // The entries are shared: read-only.
 func (s *Service) Top(ctx context.Context, board string, count int) (store.Page, error) {
 	at, err := s.boardNow(board)
@@ -165,6 +166,9 @@ func (s *Service) Standing(ctx context.Context, board, key string) (st store.Sta
 
 // boardNow is a board of the current season.
 func (s *Service) boardNow(board string) (boardAt, error) {
+	if err := s.ofThisCalendar(); err != nil {
+		return boardAt{}, err
+	}
 	i := slices.IndexFunc(s.cfg.Boards, func(b Board) bool { return b.Name == board })
 	if i < 0 {
 		return boardAt{}, fmt.Errorf("%w: %q", ErrNoBoard, shown(board))

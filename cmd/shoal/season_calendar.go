@@ -52,7 +52,7 @@ func (c *seasonCalendarCommand) Run(ctx context.Context, o *output) error {
 		if err != nil {
 			return err
 		}
-		rows := [][]string{{"SEASON", "NAME", "BEGINS", "ENDS", "WHEN"}}
+		rows := [][]string{{"SEASON", "NAME", "BEGINS (UTC)", "ENDS (UTC)", "WHEN"}}
 		for _, i := range list {
 			if i.End.Year() > 9999 {
 				break // RFC 3339 ends there

@@ -124,6 +124,9 @@ func (t *seasonTool) printWaiting(ctx context.Context, footer string) error {
 		}
 	}
 	if !t.json {
+		if len(list) == 0 {
+			fmt.Fprint(t.out, "No season waits for its result. ")
+		}
 		fmt.Fprintln(t.out, footer)
 	}
 	return nil

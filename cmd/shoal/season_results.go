@@ -132,7 +132,7 @@ func placesOf(list []season.Placed) []placeForm {
 func (t *seasonTool) printStandings(s standingsForm, count int) {
 	rows := [][]string{
 		{"season", fmt.Sprintf("%s of %s: %s, number %d", s.Season, t.series.Name(), s.Name, s.Number)},
-		{"ran", day(s.Start) + " to " + day(s.End)},
+		{"ran", day(s.Start) + " to " + day(s.End) + " UTC"},
 	}
 	if by := s.ClosedBy; by != nil {
 		rows = append(rows, []string{"closed", when(by.Time) + " by " + by.Node})
@@ -215,8 +215,8 @@ type winnerForm struct {
 
 // list prints closed seasons, newest first.
 func (c *seasonResultsCommand) list(ctx context.Context, t *seasonTool) error {
-	rows := [][]string{{"SEASON", "ENDED", "BOARD", "PLAYERS", "WINNER", "SCORE", ""}}
-	before, shown := c.Before, 0
+	rows := [][]string{{"SEASON", "ENDED (UTC)", "BOARD", "PLAYERS", "WINNER", "SCORE", ""}}
+	before, shown, had := c.Before, 0, c.Board == ""
 	for c.Count == 0 || shown < c.Count {
 		want := resultsPage
 		if c.Count > 0 {
@@ -235,24 +235,37 @@ func (c *seasonResultsCommand) list(ctx context.Context, t *seasonTool) error {
 			if err := t.print(line, func() { rows = append(rows, line.rows()...) }); err != nil {
 				return err
 			}
-			before, shown = res.Season, shown+1
+			before, shown, had = res.Season, shown+1, had || len(line.Winners) > 0
 		}
 		if len(page) < want {
 			break
+		}
+	}
+	if !had {
+		if _, err := t.board(c.Board); err != nil {
+			return err
 		}
 	}
 	if t.json {
 		return nil
 	}
 	if shown == 0 {
-		fmt.Fprintln(t.out, "no season is closed yet; shoal season show tells what waits to be")
+		fmt.Fprintln(t.out, c.none())
 		return nil
 	}
 	t.table(withoutEmpty(rows))
-	if c.Count > 0 && shown == c.Count {
-		fmt.Fprintf(t.err, "the newest %d are shown; --before %s goes on, -n 0 shows all\n", shown, before)
+	if first := t.series.Config().ID(t.status.First); c.Count > 0 && shown == c.Count && before != first {
+		fmt.Fprintf(t.err, "%d are shown; --before %s goes on, -n 0 shows all\n", shown, before)
 	}
 	return nil
+}
+
+// none says that there is nothing to list.
+func (c *seasonResultsCommand) none() string {
+	if c.Before != "" {
+		return "no season before " + c.Before + " is closed"
+	}
+	return "no season is closed yet; shoal season show tells what waits to be"
 }
 
 func (t *seasonTool) closedLine(ctx context.Context, st *season.Standings, board string) closedLine {
@@ -277,8 +290,11 @@ func (t *seasonTool) closedLine(ctx context.Context, st *season.Standings, board
 
 // rows are a closed season as lines of a table.
 func (l *closedLine) rows() [][]string {
-	if l.Unplayed || len(l.Winners) == 0 {
+	switch {
+	case l.Unplayed:
 		return [][]string{{l.Season, day(l.End), "–", "", "nobody played", "", ""}}
+	case len(l.Winners) == 0:
+		return [][]string{{l.Season, day(l.End), "–", "", "had no such board", "", ""}}
 	}
 	var rows [][]string
 	for i, w := range l.Winners {

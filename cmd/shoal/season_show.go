@@ -137,8 +137,8 @@ func (t *seasonTool) boardNow(ctx context.Context, b season.Board, count int) bo
 func (t *seasonTool) printNow(now seasonNow) {
 	rows := [][]string{
 		{"season", fmt.Sprintf("%s of %s: %s, number %d", now.Current.Season, now.Series, now.Current.Name, now.Current.Number)},
-		{"began", day(now.Current.Start)},
-		{"ends", fmt.Sprintf("%s, in %s", day(now.Current.End), inWords(now.Current.End.Sub(now.Now)))},
+		{"began", day(now.Current.Start) + " UTC"},
+		{"ends", fmt.Sprintf("%s UTC, in %s", day(now.Current.End), inWords(now.Current.End.Sub(now.Now)))},
 		{"closed", now.closed()},
 	}
 	for _, w := range now.Waiting {

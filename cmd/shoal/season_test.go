@@ -118,7 +118,7 @@ func (x seasonTool) has(args string, parts ...string) {
 // corrected, and the daemon sees it all.
 func TestASeasonOnTheCommandLine(t *testing.T) {
 	x, d := played(t)
-	x.has("show", "season      C1S2 of reef: Cycle 1 Season 2, number 2\n", ", in 2 days 2 hours\n", "closed      none; C1S1 was the first that was played\n",
+	x.has("show", "season      C1S2 of reef: Cycle 1 Season 2, number 2\n", " UTC, in 2 days 2 hours\n", "closed      none; C1S1 was the first that was played\n",
 		"not closed  C1S1: it is due, and no node has closed it yet\n", "Fish (SEA KING): nobody is on it\nCoins (")
 	d.call("ProfileService/Load", `{"set":"players","key":"ann"}`)
 	d.call("SeasonService/Record", `{"season":"reef","set":"players","key":"ann","event":"catch"}`)
@@ -147,6 +147,11 @@ func TestASeasonOnTheCommandLine(t *testing.T) {
 	if got := x.rows("results --before C1S1"); got != "" {
 		t.Errorf("got %s", got)
 	}
+	x.has("results --before C1S1", "no season before C1S1 is closed\n")
+	if a := x.run(x.on("results -n 1")...); a.code != 0 || a.err != "" {
+		t.Errorf("there are no more, and yet: exit %d, %s", a.code, a.err)
+	}
+	x.has("close --dry-run", "No season waits for its result. Nothing was changed.\n")
 }
 
 func TestClosedSeasonsAreCorrectedOnTheCommandLine(t *testing.T) {
@@ -187,7 +192,7 @@ func TestTheCalendarOnTheCommandLine(t *testing.T) {
 	if len(rows) != 2 || !strings.HasPrefix(rows[0], `{"season":"C1S2","name":"Cycle 1 Season 2","number":2,"start":"`) || !strings.HasSuffix(rows[0], `,"current":true}`) || !strings.HasSuffix(rows[1], `,"current":false}`) {
 		t.Errorf("got %q", rows)
 	}
-	x.has("calendar -n 3", "SEASON  NAME              BEGINS ", "  now, 2 days 2 hours left", "C1S4    Cycle 1 Season 4  ")
+	x.has("calendar -n 3", "SEASON  NAME              BEGINS (UTC) ", "  now, 2 days 2 hours left", "C1S4    Cycle 1 Season 4  ")
 	x.has("calendar --from C1S1 -n 1", "  over\n")
 	if rows := strings.Split(x.rows("calendar --from C2S1 -n 3"), "\n"); len(rows) != 3 || !strings.Contains(rows[0], `{"season":"C2S1","name":"Cycle 2 Season 1","number":21,`) {
 		t.Errorf("got %q", rows)
@@ -233,6 +238,7 @@ func TestSeasonCommandsRefuseWhatIsWrong(t *testing.T) {
 		{2, "an id such as C1S2 expected", "results --before 2026-08"},
 		{5, "no result yet: C1S2", "results C1S2"},
 		{5, `--board: C1S1 had no board "Bones"; there are Fish, Coins`, "results C1S1 --board Bones"},
+		{5, `--board: reef has no board "Bones"; there are Fish, Coins`, "results --board Bones"},
 		{5, "no such profile", "titles nobody"},
 		{2, "at byte 1", "titles a/b"},
 		{2, "at byte 1", "disqualify C1S1 a/b --dry-run"},
