@@ -51,7 +51,7 @@ func (t *printer) table(rows [][]string) {
 // plain is a text without what a terminal would obey: some of it comes from players.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return unicode.ReplacementChar
 		}
 		return r
