@@ -15,7 +15,7 @@ type looks map[node.Class]*oneLook
 
 func newLooks() looks {
 	l := make(looks)
-	for _, c := range []node.Class{node.ClassLoad, node.ClassBoard, node.ClassBackground} {
+	for _, c := range []node.Class{node.ClassSave, node.ClassLoad, node.ClassBoard, node.ClassBackground} {
 		l[c] = &oneLook{token: make(chan struct{}, 1)}
 	}
 	return l

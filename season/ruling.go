@@ -178,6 +178,7 @@ func (s *Service) readToCorrect(ctx context.Context, k int64, c Correction) (*Re
 
 // correct stores a correction unless it changes nothing, and answers how the season then stands.
 func (s *Service) correct(ctx context.Context, id string, c Correction) (*Standings, error) {
+	ctx = inBackground(ctx)
 	k, err := s.corrigible(id, c)
 	if err != nil {
 		return nil, err

@@ -29,12 +29,13 @@ func writeHeading(out *strings.Builder, of, command string, m machine) {
 	fmt.Fprintf(out, "%s, %d cores, %s; engine: %s. This part is written whole by that command: change it there.\n\n", m.system, m.cores, m.goVersion, m.engine)
 }
 
-const seasonsIntro = "Reef's rules: four boards. Profiles have 2 KB. An *event* is one Record of one player; the boundary is that of a season in\n" +
-	"whose last second all of %s open sessions changed, from its moment until the last of their values is on a board of\n" +
-	"the season that has ended, journals included, while an event comes every millisecond. The *machine's part* is the most by\n" +
-	"which a loop of 40 µs that waits for nothing was held up beside the events, by other work on the machine. The close is that of four boards of\n" +
-	"%s entries, and its store time is all calls of the closer added up; ten nodes that race write one result. The readers\n" +
-	"(%s) ask for the best 50 of one board all the time. Latencies are the median and the 99th percentile.\n\n"
+const seasonsIntro = "Reef's rules: four boards. Profiles have 2 KB. An *event* is one Record of one player. The *boundary* is that of a season in\n" +
+	"whose last moments all of %s open sessions changed, from its moment until the last of their values is on a board of the\n" +
+	"season that has ended, syncs of the journals included, while an event comes every millisecond. The *machine's part* is the\n" +
+	"most by which a loop of 40 µs that waits for nothing was held up beside the events, by other work on the machine. The\n" +
+	"*close* is that of four boards of %s entries; its store time is all calls of the closer, added up. Ten nodes that race\n" +
+	"write one result. The readers (%s) ask for the best 50 of one board all the time. Latencies are the median and the 99th\n" +
+	"percentile.\n\n"
 
 func seasonRows(r seasonResult) [][]string {
 	b := r.boundary
@@ -55,7 +56,7 @@ func seasonRows(r seasonResult) [][]string {
 		{"close by ten at once: store time of the winner", latency(r.race.store), ""},
 		{"close by ten at once: results written", rate(float64(r.race.landed)), "1"},
 		{"readers: answers/s", rate(float64(r.readers.answers) / max(r.readers.span.Seconds(), 1e-9)), ""},
-		{"readers: reads of the store in 30 s", rate(float64(r.readers.storeReads)), "1"},
+		{"readers: reads of the store meanwhile (a page is kept 30 s)", rate(float64(r.readers.storeReads)), "1"},
 	}
 }
 
