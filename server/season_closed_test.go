@@ -13,10 +13,12 @@ import (
 	"github.com/shoalworks/shoal/store/memstore"
 )
 
-// small has seasons with two boards, two titles and a reserve of one.
+// small has seasons with two boards, two titles and a reserve of one, which are closed by calls
+// only, however long a test takes.
 func small(o *shoal.Options) {
 	s := o.Seasons["reef"]
 	s.Rules.Boards, s.Rules.Top, s.Rules.Keep, s.Rules.CacheFor = s.Rules.Boards[:2], 2, 3, 1
+	s.Rules.CloseEvery = -1
 	o.Seasons["reef"] = s
 }
 
