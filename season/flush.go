@@ -302,12 +302,18 @@ func (s *Service) mergeAll(ctx context.Context, k int64, list []parcel) error {
 }
 
 // mergeEach merges parcels into every board of the season side by side, so that they wait for the
-// store together, and answers each board's error.
+// store together, and answers each board's error. The first time they come one after the other:
+// before its first write a board has to read what another may be reading just then.
 func (s *Service) mergeEach(ctx context.Context, k int64, list []parcel) []error {
 	errs := make([]error, len(s.cfg.Boards))
+	together := s.opened.written(k) == len(s.cfg.Boards)
 	var wg sync.WaitGroup
 	for i, b := range s.cfg.Boards {
-		wg.Go(func() { errs[i] = s.merge(ctx, k, b, list) })
+		if together {
+			wg.Go(func() { errs[i] = s.merge(ctx, k, b, list) })
+		} else {
+			errs[i] = s.merge(ctx, k, b, list)
+		}
 	}
 	wg.Wait()
 	return errs
@@ -340,6 +346,7 @@ func (s *Service) merge(ctx context.Context, k int64, b Board, list []parcel) er
 	if err != nil {
 		return fmt.Errorf("season: write board %s of %s: %w", b.Name, id, err)
 	}
+	s.opened.wrote(k, b.Name)
 	return nil
 }
 

@@ -20,14 +20,15 @@ const maxOpened = 64
 type opened struct {
 	mu struct {
 		sync.Mutex
-		ready map[int64]bool
-		seen  map[int64]map[string]string // also when not ready
+		ready   map[int64]bool
+		written map[int64]map[string]bool   // the boards that have taken a merge since they were ready
+		seen    map[int64]map[string]string // also when not ready
 	}
 }
 
 func newOpened() *opened {
 	o := new(opened)
-	o.mu.ready = make(map[int64]bool)
+	o.mu.ready, o.mu.written = make(map[int64]bool), make(map[int64]map[string]bool)
 	o.mu.seen = make(map[int64]map[string]string)
 	return o
 }
@@ -43,6 +44,27 @@ func (o *opened) close(k int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.mu.ready, k)
+	delete(o.mu.written, k)
+}
+
+// written is how many boards have taken a merge since they were opened.
+func (o *opened) written(k int64) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.mu.written[k])
+}
+
+// wrote notes that a board has.
+func (o *opened) wrote(k int64, board string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.mu.ready[k] {
+		return
+	}
+	if o.mu.written[k] == nil {
+		o.mu.written[k] = make(map[string]bool)
+	}
+	o.mu.written[k][board] = true
 }
 
 // saw notes the boards' generations and tells whether one of them is another than before.
@@ -53,6 +75,7 @@ func (o *opened) saw(k int64, generations map[string]string, ready bool) (change
 	if len(o.mu.seen) >= maxOpened && !known {
 		clear(o.mu.seen)
 		clear(o.mu.ready)
+		clear(o.mu.written)
 	}
 	o.mu.seen[k] = maps.Clone(generations)
 	if ready {
@@ -60,6 +83,9 @@ func (o *opened) saw(k int64, generations map[string]string, ready bool) (change
 	}
 	for board, g := range before {
 		changed = changed || generations[board] != g
+	}
+	if changed {
+		delete(o.mu.written, k)
 	}
 	return known && changed
 }
