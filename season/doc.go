@@ -32,8 +32,9 @@
 //   - A result is made only from boards of the generation that the durable register of the
 //     season names. A board that lost its memory is rebuilt from the profiles after the end,
 //     or the close waits and says why ([Status]).
-//   - A result never changes: it is created once, and closers that lose the race read it. Who
-//     closed the season is stored in the same transaction. Boards that cannot be had are left
+//   - A result never changes, but for a player who is erased ([Service.EraseKey]: the place
+//     stays): it is created once, and closers that lose the race read it. Who closed
+//     the season is stored in the same transaction. Boards that cannot be had are left
 //     out only on an operator's word ([Service.CloseWithout]), never if they are fine.
 //   - A title and its processed mark are one transaction, which is durable before the
 //     listener hears of it: the listener fires at most once. Rewards that must happen exactly
