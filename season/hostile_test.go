@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -166,10 +167,10 @@ func TestABlockFarAheadHarmsNobodyElse(t *testing.T) {
 		if v, err := h.View(far); err != nil || v.Season != "C50S1" || v.Stats["fish"] != 901 {
 			t.Fatalf("%+v, %v", v, err)
 		}
-		reads := 0
+		var reads atomic.Int64
 		h.tap.set(func(call string) fate {
 			if strings.HasPrefix(call, "page season/reef/Fish/C1S1") {
-				reads++
+				reads.Add(1)
 			}
 			return pass
 		})
@@ -182,8 +183,8 @@ func TestABlockFarAheadHarmsNobodyElse(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		if reads > 1 {
-			t.Errorf("the board was read %d times in 20 s", reads)
+		if n := reads.Load(); n > 1 {
+			t.Errorf("the board was read %d times in 20 s", n)
 		}
 		w.until(time.Hour + 6*time.Minute)
 		h.wantResult("C1S1", "Fish", "ada:1")
@@ -281,12 +282,13 @@ func TestCallbacksThatPanic(t *testing.T) {
 		old.play(ada, "catch")
 		old.play(bob, "coins")
 		old.leaveStill(ada)
-		broken := true
+		var broken atomic.Bool
+		broken.Store(true)
 		h := w.host("a", hostOptions{})
 		s, err := season.New(h.node, "reef", w.cfg, season.Deps{
 			Profiles: w.profiles,
 			Reward: func(t season.Title) []doc.Op {
-				if broken && t.Board == "Fish" {
+				if broken.Load() && t.Board == "Fish" {
 					panic("no such prize")
 				}
 				return prize(t)
@@ -313,7 +315,7 @@ func TestCallbacksThatPanic(t *testing.T) {
 		h.wantResult("C1S1", "Fish", "ada:1")
 		for _, mended := range []bool{false, true} {
 			if mended {
-				broken = false
+				broken.Store(false)
 				time.Sleep(10 * time.Minute)
 			}
 			va, errA := s.View(ada)

@@ -44,6 +44,7 @@ func (s *Server) seasonSeries() *series[seasonNumbers] {
 		gauge("shoal_season_watches", "Callers that follow a player's counters now (SeasonService.Watch).", func(n seasonNumbers) float64 { return float64(n.watches) }),
 		gauge("shoal_season_outbox_values", "Values of earlier seasons or left players that wait for their boards now.", func(n seasonNumbers) float64 { return float64(n.Outbox) }),
 		counter("shoal_season_short_flushes_total", "Times that values had to wait for their boards because the request budget was used up.", func(n seasonNumbers) uint64 { return n.Short }),
+		counter("shoal_season_panics_total", "Panics of the game's callbacks (rewards, titles, closes) that were caught. The daemon's log has them.", func(n seasonNumbers) uint64 { return n.Panics }),
 		counter("shoal_season_titles_total", "Titles that players of this node were told of.", func(n seasonNumbers) uint64 { return n.Titles }),
 		counter("shoal_season_refused_values_total", "Values that came too late for their season's boards.", func(n seasonNumbers) uint64 { return n.Refused }),
 		counter("shoal_season_missed_values_total", "Last values of leaving players that could not be collected; they go to the boards when the player is loaded again.", func(n seasonNumbers) uint64 { return n.Missed }),

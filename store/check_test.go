@@ -508,7 +508,7 @@ func TestGoodCallsReachTheDriver(t *testing.T) {
 	if want := time.Date(2026, 8, 11, 10, 0, 0, 0, time.UTC); err != nil || now != want {
 		t.Errorf("Now = %v, %v, want %v in UTC", now, err, want)
 	}
-	want := []string{"drop board", "create board", "merge board", "page board", "standing board key", "around board key", `scores board ["key"]`, `remove board ["key"]`, `hide board true ["key"]`, `hidden board "after"`, "walk board", "check board true", "seal board", "info board", "subscribe topic", "now"}
+	want := []string{"drop board", "create board", "merge board", "page board", "standing board key", "around board key", `scores board ["key"]`, `remove board ["key"]`, `erase board ["key"]`, `hide board true ["key"]`, `hidden board "after"`, "walk board", "check board true", "seal board", "info board", "subscribe topic", "now"}
 	if !slices.Equal(s.calls, want) {
 		t.Errorf("the driver saw %q, want %q", s.calls, want)
 	}
