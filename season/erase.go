@@ -3,6 +3,8 @@ package season
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/shoalworks/shoal/internal/name"
@@ -92,8 +94,8 @@ func (s *Service) eraseFrom(ctx context.Context, key string, index correctedReco
 		if err != nil {
 			return fmt.Errorf("read %s: %w", rec.Key, err)
 		}
-		if !res.holds(key) && index.Seasons[res.Season] == 0 {
-			continue
+		if !res.holds(key) && index.Seasons[res.Season] == 0 && !res.hasErased() {
+			continue // nor has an erasure been cut short there
 		}
 		if err := s.eraseIn(ctx, res, key); err != nil {
 			return err
@@ -196,11 +198,34 @@ func (s *Service) eraseLate(ctx context.Context, k, through int64) error {
 		if found[k] == nil {
 			continue // cannot be: closedThrough moves over closed seasons only
 		}
-		for _, key := range e.within(s.set, found[k]) {
+		keys, err := s.erasedIn(ctx, e, found[k])
+		if err != nil {
+			return err
+		}
+		for _, key := range keys {
 			if err := s.eraseIn(ctx, found[k], key); err != nil {
 				return fmt.Errorf("season: erase from %s: %w", s.cfg.ID(k), err)
 			}
 		}
 	}
 	return nil
+}
+
+// erasedIn lists the players to be forgotten in a result: those who are noted, and those whose
+// erasure there was cut short after the result had been cleared.
+func (s *Service) erasedIn(ctx context.Context, e erasingRecord, res *Result) ([]string, error) {
+	keys := e.within(s.set, res)
+	if !res.hasErased() {
+		return keys, nil
+	}
+	now, _, err := s.readCorrections(ctx, res.Season)
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range slices.Sorted(maps.Keys(now.Erasing)) {
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
 }

@@ -134,6 +134,77 @@ func TestAnErasureIsCutAtEveryWrite(t *testing.T) {
 	}
 }
 
+// The same in a season without corrections: what an erasure that was cut left in the record of
+// corrections is found by the next one, though no index speaks of it.
+func TestAnErasureWithoutCorrectionsIsCutAtEveryWrite(t *testing.T) {
+	for _, f := range []fate{refuse, lose, applied} {
+		for cut := range 6 {
+			bubble(t, func(t *testing.T, w *world) {
+				h := closedSeason(t, w, 5)
+				puts := 0
+				h.tap.set(func(call string) fate {
+					if !strings.HasPrefix(call, "put ") {
+						return pass
+					}
+					if puts++; puts-1 == cut {
+						return f
+					}
+					return pass
+				})
+				err := h.EraseKey(t.Context(), "u1")
+				h.tap.set(nil)
+				if err != nil {
+					err = w.host("other", hostOptions{}).EraseKey(t.Context(), "u1")
+				}
+				if left := w.traces("u1"); err != nil || len(left) > 0 {
+					t.Errorf("cut at write %d by %v: u1 is still in %q, %v", cut, f, left, err)
+				}
+			})
+		}
+	}
+}
+
+// A closer clears a result of a player who was erased beside it, and dies at one of its writes:
+// the next one finishes that before the season counts as closed.
+func TestAClosersErasureIsCutAtEveryWrite(t *testing.T) {
+	for cut := range 7 {
+		bubble(t, func(t *testing.T, w *world) {
+			h, b := w.host("a", hostOptions{}), w.host("b", hostOptions{})
+			for i := range 3 {
+				s := h.join(fmt.Sprint("u", i))
+				h.play(s, slices.Repeat([]string{"catch"}, 3-i)...)
+				h.leaveStill(s)
+			}
+			w.pastGrace(0)
+			erased, puts := false, 0
+			h.tap.set(func(call string) fate {
+				switch {
+				case !strings.HasPrefix(call, "put "):
+					return pass
+				case strings.HasPrefix(call, "put season/reef/C1S1/result") && !erased:
+					erased = true
+					if err := b.EraseKey(context.Background(), "u1"); err != nil {
+						t.Error(err)
+					}
+					return pass
+				case !erased:
+					return pass
+				}
+				if puts++; puts-1 >= cut {
+					return refuse // it is gone from here on
+				}
+				return pass
+			})
+			_, _ = h.CloseDue(t.Context())
+			h.tap.set(func(string) fate { return refuse })
+			w.host("c", hostOptions{}).closeDue()
+			if left := w.traces("u1"); !erased || len(left) > 0 {
+				t.Errorf("dead from write %d on: erased %v, and u1 is still in %q", cut, erased, left)
+			}
+		})
+	}
+}
+
 // A closer has read the boards when a player is erased, and creates its result afterwards.
 func TestAnErasureBesideACloseFindsItsWay(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
