@@ -187,7 +187,7 @@ func TestCaseS5APausedNodeWakesInTheNextSeason(t *testing.T) {
 		ada, bob := a.load("ada"), a.load("bob")
 		a.play(ada, "catch", "catch")
 		a.play(bob, "catch")
-		f.until(time.Minute)
+		f.until(time.Minute + 5*time.Second) // between two windows: what is played next goes together
 		var asleep atomic.Bool
 		a.faults.SetRule(func(c faultstore.Call) faultstore.Fault {
 			switch {
