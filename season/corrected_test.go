@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/shoalworks/shoal/doc"
@@ -251,6 +252,7 @@ func TestAPromiseWithoutARecord(t *testing.T) {
 		if err != nil || shape(t, st, "Fish") != "u0 u1 u2|u3 u4|" || w.titleOf("u1") != "#2 SEA KING (S1)" {
 			t.Fatalf("%+v, %v", st, err)
 		}
+		synctest.Wait() // the loops have begun, and look again in a minute
 		var reads atomic.Int64
 		b.tap.set(func(call string) fate { // the loops look at boards meanwhile
 			if strings.HasPrefix(call, "get ") && !strings.HasSuffix(call, "/boards") {
