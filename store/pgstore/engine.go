@@ -11,8 +11,9 @@ import (
 // Engine is an open server, seen through one schema. Any number of engines, of any number of
 // processes, may have the same schema open.
 type Engine struct {
-	database *database
-	boards   store.Boards
+	database, reserved *database // the second is for what is urgent
+	durable, live      *records
+	boards             store.Boards
 }
 
 // Open connects to the server of an address and makes or migrates its schema. ctx bounds the
@@ -34,8 +35,22 @@ func Open(ctx context.Context, url string, options *Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Engine{database: d, boards: newBoards(d)}, nil
+	pool, err := openPool(ctx, a, reservedConnections)
+	if err != nil {
+		d.pool.Close()
+		return nil, err
+	}
+	reserved := &database{pool: pool, address: a, options: o}
+	return &Engine{
+		database: d, reserved: reserved,
+		durable: newRecords(ctx, d, "records", store.Abilities{MultiKey: true, Durable: true, Shared: true, Scan: true}),
+		live:    newRecords(ctx, d, "live", store.Abilities{MultiKey: true, Shared: true, Scan: true}).urgently(ctx, reserved),
+		boards:  newBoards(d),
+	}, nil
 }
+
+// reservedConnections are one for writing beats and one for reading them.
+const reservedConnections = 2
 
 // openDatabase connects and migrates.
 func openDatabase(ctx context.Context, a address, o Options) (*database, error) {
@@ -54,6 +69,13 @@ func openDatabase(ctx context.Context, a address, o Options) (*database, error) 
 	return d, nil
 }
 
+// Durable keeps what must not be lost: acknowledged writes survive the loss of power.
+func (e *Engine) Durable() store.Records { return e.durable }
+
+// Fast keeps what lives with the nodes: acknowledged writes survive every process of the fleet,
+// but not a crash of the server (unless the address says live=logged).
+func (e *Engine) Fast() store.Records { return e.live }
+
 // Boards keeps leaderboards: acknowledged writes survive the loss of power, because a result is
 // made from them.
 func (e *Engine) Boards() store.Boards { return e.boards }
@@ -64,6 +86,8 @@ func (e *Engine) Close(ctx context.Context) error {
 	if e.boards != nil {
 		errs = append(errs, e.boards.Close(ctx))
 	}
+	errs = append(errs, e.live.Close(ctx), e.durable.Close(ctx))
+	e.reserved.pool.Close()
 	e.database.pool.Close()
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("pgstore: close: %w", err)

@@ -1,0 +1,69 @@
+package pgstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/pgstore"
+	"github.com/shoalworks/shoal/store/storetest"
+)
+
+var schemas atomic.Int64
+
+func freshURL(t testing.TB) string {
+	return fmt.Sprintf("%s?schema=t%d_%d", os.Getenv("PGURL"), os.Getpid(), schemas.Add(1)) + os.Getenv("PGARGS")
+}
+
+// open opens the schema and closes it when the test ends.
+func open(t testing.TB, url string, o *pgstore.Options) *pgstore.Engine {
+	t.Helper()
+	e, err := pgstore.Open(t.Context(), url, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Errorf("Close = %v", err)
+		}
+	})
+	return e
+}
+
+// harness opens a part of engines on one schema.
+func harness[T any](part func(*pgstore.Engine) T) func(*testing.T) storetest.Harness[T] {
+	return func(t *testing.T) storetest.Harness[T] {
+		url := freshURL(t)
+		return storetest.Harness[T]{
+			Open:    func(t *testing.T) T { return part(open(t, url, nil)) },
+			Shared:  true,
+			Reopens: true,
+		}
+	}
+}
+
+// wholeRecords closes the engine with the part.
+type wholeRecords struct {
+	store.Records
+	engine *pgstore.Engine
+}
+
+func (w wholeRecords) Close(ctx context.Context) error {
+	return errors.Join(w.Records.Close(ctx), w.engine.Close(ctx))
+}
+
+func TestRecords(t *testing.T) {
+	storetest.Records(t, harness(func(e *pgstore.Engine) store.Records {
+		return wholeRecords{e.Durable(), e}
+	}))
+}
+
+func TestFastRecords(t *testing.T) {
+	storetest.Records(t, harness(func(e *pgstore.Engine) store.Records {
+		return wholeRecords{e.Fast(), e}
+	}))
+}
