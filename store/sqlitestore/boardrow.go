@@ -5,17 +5,19 @@ import (
 	"database/sql/driver"
 
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // boardRow is the row of a board.
 type boardRow struct {
-	id    int64
-	info  store.BoardInfo
-	metas bool // some entry has had metadata
-	log   walkLog
+	id     int64
+	info   store.BoardInfo
+	metas  bool // some entry has had metadata
+	log    standings.WalkLog
+	called moment // the last call of a walk that was written down
 	// counted is where the bucket counts end while they are made anew: what stands there or
 	// after it is in none. Nil: they are whole.
-	counted *position
+	counted *standings.Position
 }
 
 const (
@@ -58,22 +60,21 @@ func scanBoard(row []driver.Value) boardRow {
 			Hidden:     integer(row[7]),
 		},
 		metas: integer(row[6]) != 0,
-		log: walkLog{
-			number: integer(row[8]), from: integer(row[9]), upto: integer(row[10]),
-			rows: integer(row[11]), shown: integer(row[12]),
-			called: moment{boot: integer(row[13]), up: integer(row[14]), wall: integer(row[15])},
-			stale:  integer(row[16]) != 0,
+		log: standings.WalkLog{
+			Number: integer(row[8]), From: integer(row[9]), Upto: integer(row[10]),
+			Rows: integer(row[11]), Shown: integer(row[12]), Stale: integer(row[16]) != 0,
 		},
+		called: moment{boot: integer(row[13]), up: integer(row[14]), wall: integer(row[15])},
 	}
 	if row[17] != nil {
-		b.counted = &position{place: integer(row[17]), sequence: integer(row[18])}
+		b.counted = &standings.Position{Place: integer(row[17]), Sequence: integer(row[18])}
 	}
 	return b
 }
 
 // save writes what changes while a board lives.
 func (b boardRow) save(ctx context.Context, c *conn) error {
-	if b.log.changed {
+	if b.log.Changed {
 		if err := b.saveLog(ctx, c); err != nil {
 			return err
 		}
@@ -84,8 +85,8 @@ func (b boardRow) save(ctx context.Context, c *conn) error {
 
 func (b boardRow) saveLog(ctx context.Context, c *conn) error {
 	l := b.log
-	_, err := c.exec(ctx, updateLog, l.number, l.from, l.upto, l.rows, l.shown,
-		l.called.boot, l.called.up, l.called.wall, flag(l.stale), b.id)
+	_, err := c.exec(ctx, updateLog, l.Number, l.From, l.Upto, l.Rows, l.Shown,
+		b.called.boot, b.called.up, b.called.wall, flag(l.Stale), b.id)
 	return err
 }
 
@@ -93,7 +94,7 @@ func (b boardRow) saveLog(ctx context.Context, c *conn) error {
 func (b boardRow) saveCounted(ctx context.Context, c *conn) error {
 	var place, sequence any
 	if b.counted != nil {
-		place, sequence = b.counted.place, b.counted.sequence
+		place, sequence = b.counted.Place, b.counted.Sequence
 	}
 	_, err := c.exec(ctx, updateCounted, place, sequence, b.id)
 	return err

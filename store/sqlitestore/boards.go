@@ -7,13 +7,14 @@ import (
 	"slices"
 
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // boards is store.Boards on one file.
 type boards struct {
 	file    *file
 	sweeper *sweeper
-	sizes   sizes
+	sizes   standings.Sizes
 }
 
 // Create implements store.Boards.
@@ -79,7 +80,7 @@ func (h *boards) Remove(ctx context.Context, board string, keys ...string) (int,
 type remove struct {
 	board string
 	keys  []string
-	sizes sizes
+	sizes standings.Sizes
 
 	// Written by the writer.
 	edited
@@ -101,7 +102,7 @@ func (w *remove) apply(ctx context.Context, t *transaction) error {
 		if err != nil {
 			return err
 		}
-		if !old.exists {
+		if !old.Exists {
 			continue
 		}
 		w.removed++

@@ -3,6 +3,8 @@ package sqlitestore
 import (
 	"context"
 	"database/sql/driver"
+
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // DoBoards has the writer of boards.db run a script.
@@ -14,7 +16,7 @@ func (e *Engine) DoBoards(ctx context.Context, script string) error {
 func (e *Engine) SortedKeys(ctx context.Context, board string) (keys []string, err error) {
 	err = e.boards.file.pool.read(ctx, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, `SELECT e.key FROM entries e NOT INDEXED JOIN boards b ON b.id = e.board
-			WHERE b.name = ? ORDER BY e.place, e.sequence`, func(row []driver.Value) error {
+			WHERE b.name = ? ORDER BY e.Place, e.Sequence`, func(row []driver.Value) error {
 			keys = append(keys, text(row[0]))
 			return nil
 		}, board)
@@ -40,10 +42,10 @@ func (e *Engine) CountOn(ctx context.Context, board string) error {
 func (e *Engine) Largest(ctx context.Context) (entries, buckets int64, err error) {
 	err = e.boards.file.pool.read(ctx, func(ctx context.Context, c *conn) error {
 		return c.query(ctx, `SELECT buckets FROM shelves`, func(row []driver.Value) error {
-			all, err := decodeBuckets(blob(row[0]))
+			all, err := standings.DecodeBuckets(blob(row[0]))
 			buckets = max(buckets, int64(len(all)))
 			for _, b := range all {
-				entries = max(entries, b.entries)
+				entries = max(entries, b.Entries)
 			}
 			return err
 		})
@@ -52,7 +54,7 @@ func (e *Engine) Largest(ctx context.Context) (entries, buckets int64, err error
 }
 
 // LimitWalkLog has boards log so many entries at most.
-func (e *Engine) LimitWalkLog(n int64) { e.boards.sizes.walkLog = n }
+func (e *Engine) LimitWalkLog(n int64) { e.boards.sizes.WalkLog = n }
 
 // Logged is how many rows the logs of all boards have.
 func (e *Engine) Logged(ctx context.Context) (n int64, err error) {

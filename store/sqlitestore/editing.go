@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // editing is a change of a board in progress: its row and its counts are written when it
@@ -11,12 +12,12 @@ import (
 type editing struct {
 	conn   *conn
 	board  boardRow
-	sizes  sizes
-	counts *directory // nil until something is counted
+	sizes  standings.Sizes
+	counts *standings.Directory // nil until something is counted
 }
 
 // edit begins to change a board, or answers why it takes no writes.
-func edit(ctx context.Context, t *transaction, board string, z sizes) (e *editing, refused, err error) {
+func edit(ctx context.Context, t *transaction, board string, z standings.Sizes) (e *editing, refused, err error) {
 	b, ok, err := findBoard(ctx, t.conn, board)
 	if err != nil {
 		return nil, nil, err
@@ -28,7 +29,7 @@ func edit(ctx context.Context, t *transaction, board string, z sizes) (e *editin
 }
 
 // editSealed is edit that a seal does not stop.
-func editSealed(ctx context.Context, t *transaction, board string, z sizes) (e *editing, refused, err error) {
+func editSealed(ctx context.Context, t *transaction, board string, z standings.Sizes) (e *editing, refused, err error) {
 	b, ok, err := findBoard(ctx, t.conn, board)
 	if err != nil {
 		return nil, nil, err
@@ -39,8 +40,8 @@ func editSealed(ctx context.Context, t *transaction, board string, z sizes) (e *
 	return begin(t, b, z), nil, nil
 }
 
-func begin(t *transaction, b boardRow, z sizes) *editing {
-	b.log.forget(t.at)
+func begin(t *transaction, b boardRow, z standings.Sizes) *editing {
+	b.log.Forget(b.called.since(t.at))
 	return &editing{conn: t.conn, board: b, sizes: z}
 }
 
@@ -62,18 +63,18 @@ func (e *editing) next() int64 {
 }
 
 // count counts n entries more, or fewer, at p.
-func (e *editing) count(ctx context.Context, p position, n int64) (err error) {
+func (e *editing) count(ctx context.Context, p standings.Position, n int64) (err error) {
 	if e.counts == nil {
 		if e.counts, err = openDirectory(ctx, e.conn, e.board, e.sizes); err != nil {
 			return err
 		}
 	}
 	e.board.info.Count += n
-	return e.counts.add(p, n)
+	return e.counts.Add(p, n)
 }
 
 // leave takes an entry out of the counts, whose row is still there.
-func (e *editing) leave(ctx context.Context, key string, at position, version int64) error {
+func (e *editing) leave(ctx context.Context, key string, at standings.Position, version int64) error {
 	if err := e.leaves(ctx, key, at, version); err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (h *boards) change(ctx context.Context, w work, o *edited, size, bytes int)
 
 // end writes the counts and the board's row.
 func (e *editing) end(ctx context.Context, o *edited) error {
-	o.stale = e.board.log.stale
+	o.stale = e.board.log.Stale
 	if e.counts != nil {
 		if err := saveDirectory(ctx, e.conn, e.board.id, e.counts); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // Engine is an open folder. Several engines, of one process or of several, may have the
@@ -63,7 +64,7 @@ func open(ctx context.Context, path string, o Options, up uptime, kinds []kind) 
 			file: files[1], options: o, uptime: up,
 			abilities: store.Abilities{MultiKey: true, Shared: true, Scan: true},
 		},
-		boards: &boards{file: files[2], sizes: defaultSizes(), sweeper: startSweeper(ctx, files[2], o, defaultSizes())},
+		boards: &boards{file: files[2], sizes: standings.DefaultSizes(), sweeper: startSweeper(ctx, files[2], o, standings.DefaultSizes())},
 		bus:    startBus(ctx, folder, o),
 	}, nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // Erase implements store.Boards.
@@ -19,7 +21,7 @@ func (h *boards) Erase(ctx context.Context, board string, keys ...string) (int, 
 type erase struct {
 	board string
 	keys  []string // sorted, each once
-	sizes sizes
+	sizes standings.Sizes
 
 	// Written by the writer.
 	edited
@@ -39,7 +41,7 @@ func (w *erase) apply(ctx context.Context, t *transaction) error {
 		if err != nil {
 			return err
 		}
-		if !old.exists && !old.hidden {
+		if !old.Exists && !old.hidden {
 			continue
 		}
 		w.erased++

@@ -4,9 +4,10 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // What the tests reach inside for.
@@ -54,7 +55,7 @@ func unsynced() []kind {
 // SizeBoards makes the buckets of boards, and the stretches of walks, so small that tests
 // reach their edges.
 func (e *Engine) SizeBoards(bucket int64, shelf int) {
-	e.boards.sizes.bucket, e.boards.sizes.shelf, e.boards.sizes.stretch = bucket, shelf, 0
+	e.boards.sizes.Bucket, e.boards.sizes.Shelf, e.boards.sizes.Stretch = bucket, shelf, 0
 }
 
 // LimitPages lets records.db grow to so many pages, as a full disk would. It must come
@@ -127,37 +128,37 @@ func boardIDs(ctx context.Context, c *conn) (ids []int64, err error) {
 }
 
 func checkBoard(ctx context.Context, c *conn, id int64) (buckets, shelves int, err error) {
-	d, err := openDirectory(ctx, c, boardRow{id: id}, defaultSizes())
+	d, err := openDirectory(ctx, c, boardRow{id: id}, standings.DefaultSizes())
 	if err != nil {
 		return 0, 0, err
 	}
-	var all []bucket
+	var all []standings.Bucket
 	var total int64
-	for _, s := range d.shelves {
-		if err := d.fetch(s); err != nil {
+	for _, s := range d.Shelves {
+		if err := d.Fetch(s); err != nil {
 			return 0, 0, err
 		}
 		if stored, err := c.number(ctx, `SELECT coalesce(sum(entries), 0) FROM shelves WHERE board = ? AND place = ? AND sequence = ?`,
-			id, s.from().place, s.from().sequence); err != nil || stored != s.entries() {
-			return 0, 0, fmt.Errorf("a shelf says %d, its buckets %d (%w)", stored, s.entries(), err)
+			id, s.From().Place, s.From().Sequence); err != nil || stored != s.Entries() {
+			return 0, 0, fmt.Errorf("a shelf says %d, its buckets %d (%w)", stored, s.Entries(), err)
 		}
-		all = append(all, s.buckets...)
+		all = append(all, s.Buckets...)
 	}
 	for i, b := range all {
-		total += b.entries
-		sql, args := `SELECT count(*) FROM entries WHERE board = ? AND (place, sequence) >= (?, ?)`, []any{id, b.from.place, b.from.sequence}
+		total += b.Entries
+		sql, args := `SELECT count(*) FROM entries WHERE board = ? AND (place, sequence) >= (?, ?)`, []any{id, b.From.Place, b.From.Sequence}
 		if i+1 < len(all) {
 			sql += ` AND (place, sequence) < (?, ?)`
-			args = append(args, all[i+1].from.place, all[i+1].from.sequence)
+			args = append(args, all[i+1].From.Place, all[i+1].From.Sequence)
 		}
-		if n, err := c.number(ctx, sql, args...); err != nil || n != b.entries {
-			return 0, 0, fmt.Errorf("bucket %d counts %d, there are %d (%w)", i, b.entries, n, err)
+		if n, err := c.number(ctx, sql, args...); err != nil || n != b.Entries {
+			return 0, 0, fmt.Errorf("bucket %d counts %d, there are %d (%w)", i, b.Entries, n, err)
 		}
 	}
 	if n, err := c.number(ctx, `SELECT count FROM boards WHERE id = ?`, id); err != nil || n != total {
 		return 0, 0, fmt.Errorf("the board says %d, its buckets %d (%w)", n, total, err)
 	}
-	return len(all), len(d.shelves), nil
+	return len(all), len(d.Shelves), nil
 }
 
 // Leftovers is how many rows of dropped boards are left.
@@ -197,7 +198,7 @@ func (e *Engine) PushSources(ctx context.Context, n int) error {
 }
 
 // SourcesMost is how many sources a board remembers.
-const SourcesMost = sourcesMost
+const SourcesMost = standings.SourcesMost
 
 // ForeignKeys has the writer of records.db check foreign keys. It must be used between two
 // groups.
@@ -241,97 +242,6 @@ func Sentinel(code int, committing bool) error {
 		return sentinel(code, duringCommit)
 	}
 	return sentinel(code, beforeCommit)
-}
-
-// Position is where an entry stands.
-type Position struct{ Place, Sequence int64 }
-
-// Counts is a directory in memory, over a sorted list of positions as the entries.
-type Counts struct {
-	d       *directory
-	Entries []Position // sorted
-}
-
-// NewCounts makes the directory of a board without entries.
-func NewCounts(bucketSize int64, shelfSize int) *Counts {
-	return &Counts{d: &directory{sizes: sizes{bucket: bucketSize, shelf: shelfSize}, shelves: []*shelf{firstShelf()}}}
-}
-
-// Apply counts an entry more, or one fewer.
-func (c *Counts) Apply(p Position, more bool) error {
-	at, found := slices.BinarySearchFunc(c.Entries, p, comparePositions)
-	switch {
-	case more && !found:
-		c.Entries = slices.Insert(c.Entries, at, p)
-		return c.d.add(position{p.Place, p.Sequence}, 1)
-	case !more && found:
-		c.Entries = slices.Delete(c.Entries, at, at+1)
-		return c.d.add(position{p.Place, p.Sequence}, -1)
-	}
-	return nil
-}
-
-func comparePositions(a, b Position) int {
-	return position{a.Place, a.Sequence}.compare(position{b.Place, b.Sequence})
-}
-
-// Balance cuts and joins, and sends every shelf through its stored form.
-func (c *Counts) Balance() error {
-	err := c.d.balance(func(from position, n int64) (position, error) {
-		at, _ := slices.BinarySearchFunc(c.Entries, Position{from.place, from.sequence}, comparePositions)
-		p := c.Entries[at+int(n)]
-		return position{p.Place, p.Sequence}, nil
-	})
-	if err != nil {
-		return err
-	}
-	c.d.dropped = nil
-	for _, s := range c.d.shelves {
-		s.changed, s.stored = false, true
-		if s.buckets, err = decodeBuckets(encodeBuckets(s.buckets)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Better is how many entries the directory says are better, short of p's own bucket, and
-// where that starts.
-func (c *Counts) Better(p Position) (better int64, from Position) {
-	at := position{p.Place, p.Sequence}
-	i := find(c.d.shelves, (*shelf).from, at)
-	for _, s := range c.d.shelves[:i] {
-		better += s.entries()
-	}
-	own, inside := betterThan(c.d.shelves[i].buckets, at)
-	return better + inside, Position{own.from.place, own.from.sequence}
-}
-
-// Locate finds the bucket of the entry at an offset, and its place in it.
-func (c *Counts) Locate(offset int64) (from Position, inside int64) {
-	var all []bucket
-	for _, s := range c.d.shelves {
-		all = append(all, s.buckets...)
-	}
-	b, inside := locate(all, offset)
-	return Position{b.from.place, b.from.sequence}, inside
-}
-
-// Shape is the number of buckets on each shelf, and the entries of the largest bucket.
-func (c *Counts) Shape() (shelves []int, largest int64) {
-	for _, s := range c.d.shelves {
-		shelves = append(shelves, len(s.buckets))
-		for _, b := range s.buckets {
-			largest = max(largest, b.entries)
-		}
-	}
-	return shelves, largest
-}
-
-// RecodeBuckets decodes a shelf's stored form and encodes it again.
-func RecodeBuckets(in []byte) ([]byte, error) {
-	buckets, err := decodeBuckets(in)
-	return encodeBuckets(buckets), err
 }
 
 // Plans is how the engine runs the statements of a file ("records" or "boards").

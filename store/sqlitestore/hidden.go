@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // This file keeps hidden keys: in a table of their own, so that neither the standings nor the
@@ -41,13 +42,13 @@ func (b boardRow) readEntry(ctx context.Context, c *conn, key string) (oldEntry,
 	if hidden && integer(row[4]) == 0 {
 		return oldEntry{hidden: true}, nil
 	}
-	at := position{place: integer(row[0]), sequence: integer(row[1])}
+	at := standings.Position{Place: integer(row[0]), Sequence: integer(row[1])}
 	return oldEntry{
 		position: at, hidden: hidden,
-		standing: standing{
-			exists: true,
-			score:  scoreAt(b.info.Order, at.place),
-			stamp:  store.Stamp{Epoch: uint64(integer(row[2])), Revision: uint64(integer(row[3]))},
+		Stored: standings.Stored{
+			Exists: true,
+			Score:  standings.ScoreAt(b.info.Order, at.Place),
+			Stamp:  store.Stamp{Epoch: uint64(integer(row[2])), Revision: uint64(integer(row[3]))},
 		},
 	}, nil
 }
@@ -66,7 +67,7 @@ type hide struct {
 	board  string
 	hidden bool
 	keys   []string
-	sizes  sizes
+	sizes  standings.Sizes
 
 	// Written by the writer.
 	edited
@@ -114,7 +115,7 @@ func (w *hide) apply(ctx context.Context, t *transaction) error {
 // hide moves an entry to the hidden ones, or hides its key in advance.
 func (e *editing) hide(ctx context.Context, key string, old oldEntry, version int64) error {
 	e.board.info.Hidden++
-	if !old.exists {
+	if !old.Exists {
 		_, err := e.conn.exec(ctx, hideKey, e.board.id, key)
 		return err
 	}
@@ -131,7 +132,7 @@ func (e *editing) hide(ctx context.Context, key string, old oldEntry, version in
 // show moves a hidden entry back to where it stood, or ends that its key is hidden.
 func (e *editing) show(ctx context.Context, key string, old oldEntry, version int64) error {
 	e.board.info.Hidden--
-	if old.exists {
+	if old.Exists {
 		if _, err := e.conn.exec(ctx, showEntry, e.board.id, key); err != nil {
 			return err
 		}
@@ -153,7 +154,7 @@ func (h *boards) Hidden(ctx context.Context, board, after string, limit int) (al
 		return c.query(ctx, selectHiddens, func(row []driver.Value) error {
 			e := store.HiddenEntry{Entry: store.Entry{Key: text(row[0])}, Scored: integer(row[4]) != 0}
 			if e.Scored {
-				e.Score, e.Sequence, e.Meta = scoreAt(b.info.Order, integer(row[1])), uint64(integer(row[2])), blob(row[3])
+				e.Score, e.Sequence, e.Meta = standings.ScoreAt(b.info.Order, integer(row[1])), uint64(integer(row[2])), blob(row[3])
 			}
 			all = append(all, e)
 			return nil

@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // merge is the work of one Merge.
 type merge struct {
 	board string
 	batch store.Batch
-	sizes sizes
+	sizes standings.Sizes
 
 	// Written by the writer.
 	edited
@@ -21,7 +22,7 @@ type merge struct {
 }
 
 // newMerge copies the batch: a caller that leaves early may change its own.
-func newMerge(board string, batch store.Batch, z sizes) *merge {
+func newMerge(board string, batch store.Batch, z standings.Sizes) *merge {
 	batch.Entries = slices.Clone(batch.Entries)
 	for i := range batch.Entries {
 		batch.Entries[i].Meta = bytes.Clone(batch.Entries[i].Meta)
@@ -57,13 +58,13 @@ func (m *merge) apply(ctx context.Context, t *transaction) error {
 	m.changes = make([]store.Change, len(p.entries))
 	if counted {
 		for i, old := range p.old {
-			m.changes[i] = store.Change{Effect: store.Kept, Old: old.score, New: old.score}
+			m.changes[i] = store.Change{Effect: store.Kept, Old: old.Score, New: old.Score}
 		}
 		return nil
 	}
 	for i, s := range p.entries {
-		p.decisions[i] = decide(m.batch.Rule, e.board.info.Order, p.old[i].standing, s)
-		m.changes[i] = p.decisions[i].change
+		p.decisions[i] = standings.Decide(m.batch.Rule, e.board.info.Order, p.old[i].Stored, s)
+		m.changes[i] = p.decisions[i].Change
 	}
 	return p.write(ctx, &m.edited)
 }
@@ -75,13 +76,13 @@ type placing struct {
 	entries   []store.Submission
 	byKey     []int // places of entries
 	old       []oldEntry
-	decisions []decision
+	decisions []standings.Decision
 }
 
 // oldEntry is an entry before a batch.
 type oldEntry struct {
-	standing
-	position position
+	standings.Stored
+	position standings.Position
 	hidden   bool // its key is
 }
 
@@ -94,7 +95,7 @@ func (p *placing) read(ctx context.Context) error {
 		p.byKey[i] = i
 	}
 	slices.SortFunc(p.byKey, func(a, b int) int { return strings.Compare(p.entries[a].Key, p.entries[b].Key) })
-	p.old, p.decisions = make([]oldEntry, len(p.entries)), make([]decision, len(p.entries))
+	p.old, p.decisions = make([]oldEntry, len(p.entries)), make([]standings.Decision, len(p.entries))
 	for _, i := range p.byKey {
 		old, err := p.board.readEntry(ctx, p.conn, p.entries[i].Key)
 		if err != nil {
@@ -116,7 +117,7 @@ func (p *placing) write(ctx context.Context, o *edited) error {
 	sequences, moved := p.sequences(), false
 	for _, i := range p.byKey {
 		var err error
-		if p.decisions[i].moves() {
+		if p.decisions[i].Moves() {
 			moved, err = true, p.move(ctx, i, sequences[i])
 		} else {
 			err = p.stamp(ctx, i)
@@ -135,7 +136,7 @@ func (p *placing) write(ctx context.Context, o *edited) error {
 func (p *placing) sequences() []int64 {
 	out := make([]int64, len(p.entries))
 	for i, d := range p.decisions {
-		if d.moves() {
+		if d.Moves() {
 			out[i] = p.next()
 		}
 	}
@@ -145,21 +146,21 @@ func (p *placing) sequences() []int64 {
 // stamp stores the newer stamp of an entry that keeps its score.
 func (p *placing) stamp(ctx context.Context, i int) error {
 	d := p.decisions[i]
-	if !d.stamps {
+	if !d.Stamps {
 		return nil
 	}
 	sql := updateStamp
 	if p.old[i].hidden {
 		sql = stampHidden
 	}
-	_, err := p.conn.exec(ctx, sql, int64(d.stamp.Epoch), int64(d.stamp.Revision), p.board.id, p.entries[i].Key)
+	_, err := p.conn.exec(ctx, sql, int64(d.Stamp.Epoch), int64(d.Stamp.Revision), p.board.id, p.entries[i].Key)
 	return err
 }
 
 // move stores an entry at its new position.
 func (p *placing) move(ctx context.Context, i int, sequence int64) error {
 	e, d, old := p.entries[i], p.decisions[i], p.old[i]
-	at := position{place: placeOf(p.board.info.Order, d.change.New), sequence: sequence}
+	at := standings.Position{Place: standings.PlaceOf(p.board.info.Order, d.Change.New), Sequence: sequence}
 	var meta any // NULL when there is none
 	if len(e.Meta) > 0 {
 		meta, p.board.metas = e.Meta, true
@@ -168,7 +169,7 @@ func (p *placing) move(ctx context.Context, i int, sequence int64) error {
 	switch {
 	case old.hidden:
 		sql = updateHidden
-	case old.exists:
+	case old.Exists:
 		sql = updateEntry
 		if err := p.leave(ctx, e.Key, old.position, sequence); err != nil {
 			return err
@@ -179,6 +180,6 @@ func (p *placing) move(ctx context.Context, i int, sequence int64) error {
 			return err
 		}
 	}
-	_, err := p.conn.exec(ctx, sql, at.place, at.sequence, int64(d.stamp.Epoch), int64(d.stamp.Revision), meta, p.board.id, e.Key)
+	_, err := p.conn.exec(ctx, sql, at.Place, at.Sequence, int64(d.Stamp.Epoch), int64(d.Stamp.Revision), meta, p.board.id, e.Key)
 	return err
 }

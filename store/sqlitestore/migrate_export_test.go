@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // MakeOldBoards makes a boards.db as the release before hidden entries and walks did, with a
@@ -31,16 +33,16 @@ func MakeOldBoards(ctx context.Context, path string, n int) error {
 
 // oldCounts writes the counts of the board as one shelf of two buckets.
 func oldCounts(ctx context.Context, c *conn, n int64) error {
-	from := firstPosition()
-	row, err := c.first(ctx, selectNth, int64(1), from.place, from.sequence, n/2)
+	from := standings.FirstPosition()
+	row, err := c.first(ctx, selectNth, int64(1), from.Place, from.Sequence, n/2)
 	if err != nil {
 		return err
 	}
-	buckets := []bucket{
-		{from: from, entries: n / 2},
-		{from: position{place: integer(row[0]), sequence: integer(row[1])}, entries: n - n/2},
+	buckets := []standings.Bucket{
+		{From: from, Entries: n / 2},
+		{From: standings.Position{Place: integer(row[0]), Sequence: integer(row[1])}, Entries: n - n/2},
 	}
-	_, err = c.exec(ctx, upsertShelf, int64(1), from.place, from.sequence, n, encodeBuckets(buckets))
+	_, err = c.exec(ctx, upsertShelf, int64(1), from.Place, from.Sequence, n, standings.EncodeBuckets(buckets))
 	return err
 }
 

@@ -4,21 +4,22 @@ import (
 	"context"
 
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // rank is the rank of an entry, in the snapshot that c reads. The competition rank is that of
 // the place before the first entry of the same score, so it costs what the ordinal one does.
 // The dense one counts the better scores: its cost grows with their number.
-func (b boardRow) rank(ctx context.Context, c *conn, mode store.RankMode, at position) (int64, error) {
+func (b boardRow) rank(ctx context.Context, c *conn, mode store.RankMode, at standings.Position) (int64, error) {
 	var better int64
 	var err error
 	switch mode {
 	case store.Ordinal:
 		better, err = b.better(ctx, c, at)
 	case store.Competition:
-		better, err = b.better(ctx, c, position{place: at.place})
+		better, err = b.better(ctx, c, standings.Position{Place: at.Place})
 	case store.Dense:
-		better, err = b.betterPlaces(ctx, c, at.place)
+		better, err = b.betterPlaces(ctx, c, at.Place)
 	}
 	return better + 1, err
 }
@@ -33,15 +34,13 @@ const (
 	jumpPlaces = `WITH RECURSIVE better (place) AS (
 			SELECT min(place) FROM entries INDEXED BY standings WHERE board = ?1
 			UNION ALL
-			SELECT (SELECT min(place) FROM entries INDEXED BY standings WHERE board = ?1 AND place > better.place)
+			SELECT (SELECT min(place) FROM entries INDEXED BY standings WHERE board = ?1 AND place > better.Place)
 				FROM better WHERE place < ?2
 			LIMIT ?3)
 		SELECT count(*), max(place) FROM better WHERE place < ?2`
 	// scanPlaces goes from entry to entry.
 	scanPlaces = `SELECT count(*) FROM (SELECT DISTINCT place FROM entries INDEXED BY standings
 		WHERE board = ? AND place > ? AND place < ?)`
-	// jumpWorth is how many entries are scanned in the time of a jump, roughly.
-	jumpWorth = 32
 )
 
 // betterPlaces is how many scores are better than that of the place. It jumps from score to
@@ -49,11 +48,11 @@ const (
 // at every better entry would, it does so with the rest: so it is never slower than twice
 // the better way.
 func (b boardRow) betterPlaces(ctx context.Context, c *conn, place int64) (int64, error) {
-	better, err := b.better(ctx, c, position{place: place})
+	better, err := b.better(ctx, c, standings.Position{Place: place})
 	if err != nil || better <= 0 {
 		return 0, err
 	}
-	jumps := better/jumpWorth + 1
+	jumps := better/standings.JumpWorth + 1
 	row, err := c.first(ctx, jumpPlaces, b.id, place, jumps)
 	if err != nil {
 		return 0, err
@@ -64,24 +63,4 @@ func (b boardRow) betterPlaces(ctx context.Context, c *conn, place int64) (int64
 	}
 	rest, err := c.number(ctx, scanPlaces, b.id, last, place)
 	return jumped + rest, err
-}
-
-// rankAll ranks consecutive standings, the first of which has rank first and offset others
-// before it.
-func rankAll(mode store.RankMode, page []store.Standing, first, offset int64) {
-	for i := range page {
-		ordinal := offset + int64(i) + 1
-		switch {
-		case i == 0:
-			page[i].Rank = first
-		case mode == store.Ordinal:
-			page[i].Rank = ordinal
-		case page[i].Score == page[i-1].Score:
-			page[i].Rank = page[i-1].Rank
-		case mode == store.Competition:
-			page[i].Rank = ordinal
-		default:
-			page[i].Rank = page[i-1].Rank + 1
-		}
-	}
 }

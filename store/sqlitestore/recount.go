@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // This file makes the counts of a board anew while others read and write.
@@ -15,7 +16,7 @@ import (
 
 // newRecount begins to make the counts of a board anew, in which f was found.
 func (h *boards) newRecount(board string, f *findings) *recount {
-	return &recount{board: board, begin: true, newest: f.newest, sizes: h.sizes}
+	return &recount{board: board, begin: true, newest: f.Newest, sizes: h.sizes}
 }
 
 // recount makes the counts of a board anew, in which f was found.
@@ -43,7 +44,7 @@ type recount struct {
 	// newest is the highest sequence that was found, at the beginning: until all are counted
 	// nobody else knows it, and none may be given twice.
 	newest int64
-	sizes  sizes
+	sizes  standings.Sizes
 
 	// Written by the writer.
 	missing, done bool
@@ -70,7 +71,7 @@ func (w *recount) apply(ctx context.Context, t *transaction) error {
 const (
 	deleteShelves = `DELETE FROM shelves WHERE board = ?`
 	hideBoth      = `INSERT OR REPLACE INTO hidden (board, key, scored, place, sequence, epoch, revision, meta)
-		SELECT e.board, e.key, 1, e.place, e.sequence, e.epoch, e.revision, e.meta
+		SELECT e.board, e.key, 1, e.Place, e.Sequence, e.epoch, e.revision, e.meta
 			FROM hidden h CROSS JOIN entries e ON e.board = h.board AND e.key = h.key WHERE h.board = ?`
 	rankNoHidden = `DELETE FROM entries WHERE board = ?1 AND key IN (SELECT key FROM hidden WHERE board = ?1)`
 )
@@ -82,10 +83,10 @@ func (b boardRow) uncount(ctx context.Context, c *conn) error {
 			return err
 		}
 	}
-	first := firstPosition()
+	first := standings.FirstPosition()
 	b.counted = &first
 	b.info.Sequence++ // ranks that were wrong may be cached
-	b.log.end()       // what left without a change of the board's sequence is in no log
+	b.log.End()       // what left without a change of the board's sequence is in no log
 	if err := b.save(ctx, c); err != nil {
 		return err
 	}
@@ -94,31 +95,31 @@ func (b boardRow) uncount(ctx context.Context, c *conn) error {
 
 // countOn counts one shelf more, the first whose entries are in no count; done tells that it
 // was the last.
-func (b boardRow) countOn(ctx context.Context, c *conn, z sizes) (done bool, err error) {
+func (b boardRow) countOn(ctx context.Context, c *conn, z standings.Sizes) (done bool, err error) {
 	from := *b.counted
-	var buckets []bucket
-	for at := from; len(buckets) < z.shelf && !done; {
-		row, err := c.first(ctx, selectNth, b.id, at.place, at.sequence, z.bucket)
+	var buckets []standings.Bucket
+	for at := from; len(buckets) < z.Shelf && !done; {
+		row, err := c.first(ctx, selectNth, b.id, at.Place, at.Sequence, z.Bucket)
 		if err != nil {
 			return false, err
 		}
-		own, n := at, z.bucket
+		own, n := at, z.Bucket
 		if done = row == nil; done {
-			last := lastPosition()
-			n, err = c.number(ctx, countInside, b.id, at.place, at.sequence, last.place, last.sequence)
+			last := standings.LastPosition()
+			n, err = c.number(ctx, countInside, b.id, at.Place, at.Sequence, last.Place, last.Sequence)
 			if err != nil {
 				return false, err
 			}
 		} else {
-			at = position{place: integer(row[0]), sequence: integer(row[1])}
+			at = standings.Position{Place: integer(row[0]), Sequence: integer(row[1])}
 			b.counted = &at
 		}
-		buckets = append(buckets, bucket{from: own, entries: n})
+		buckets = append(buckets, standings.Bucket{From: own, Entries: n})
 	}
 	if err := b.saveShelf(ctx, c, from, buckets); err != nil {
 		return false, err
 	}
-	end := lastPosition()
+	end := standings.LastPosition()
 	if done {
 		b.counted = nil
 	} else {
@@ -127,15 +128,15 @@ func (b boardRow) countOn(ctx context.Context, c *conn, z sizes) (done bool, err
 	return done, b.finishCount(ctx, c, from, end)
 }
 
-func (b boardRow) saveShelf(ctx context.Context, c *conn, from position, buckets []bucket) error {
-	sum := (&shelf{buckets: buckets}).entries()
-	_, err := c.exec(ctx, upsertShelf, b.id, from.place, from.sequence, sum, encodeBuckets(buckets))
+func (b boardRow) saveShelf(ctx context.Context, c *conn, from standings.Position, buckets []standings.Bucket) error {
+	sum := (&standings.Shelf{Buckets: buckets}).Entries()
+	_, err := c.exec(ctx, upsertShelf, b.id, from.Place, from.Sequence, sum, standings.EncodeBuckets(buckets))
 	return err
 }
 
 // finishCount notes what was counted, and the board's numbers when that was all.
-func (b boardRow) finishCount(ctx context.Context, c *conn, from, end position) error {
-	row, err := c.first(ctx, countBetween, b.id, from.place, from.sequence, end.place, end.sequence)
+func (b boardRow) finishCount(ctx context.Context, c *conn, from, end standings.Position) error {
+	row, err := c.first(ctx, countBetween, b.id, from.Place, from.Sequence, end.Place, end.Sequence)
 	if err != nil {
 		return err
 	}
@@ -167,7 +168,7 @@ func (b boardRow) countWhole(ctx context.Context, c *conn) (boardRow, error) {
 	if count != b.info.Count || hidden != b.info.Hidden {
 		b.info.Count, b.info.Hidden = count, hidden
 		b.info.Sequence++
-		b.log.end()
+		b.log.End()
 	}
 	return b, nil
 }

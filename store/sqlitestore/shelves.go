@@ -3,6 +3,8 @@ package sqlitestore
 import (
 	"context"
 	"database/sql/driver"
+
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // This file reads and writes the directory of a board.
@@ -18,58 +20,58 @@ const (
 )
 
 // openDirectory reads where the shelves of a board start; their buckets come when needed.
-func openDirectory(ctx context.Context, c *conn, b boardRow, z sizes) (*directory, error) {
+func openDirectory(ctx context.Context, c *conn, b boardRow, z standings.Sizes) (*standings.Directory, error) {
 	board := b.id
-	d := &directory{sizes: z, until: b.counted, load: func(from position) ([]bucket, error) {
-		row, err := c.first(ctx, selectShelf, board, from.place, from.sequence)
+	d := &standings.Directory{Sizes: z, Until: b.counted, Load: func(from standings.Position) ([]standings.Bucket, error) {
+		row, err := c.first(ctx, selectShelf, board, from.Place, from.Sequence)
 		if err != nil {
 			return nil, err
 		}
 		if row == nil {
-			return nil, damaged("a shelf has gone")
+			return nil, standings.Damaged("a shelf has gone")
 		}
-		return decodeBuckets(blob(row[0]))
+		return standings.DecodeBuckets(blob(row[0]))
 	}}
 	err := c.query(ctx, selectShelves, func(row []driver.Value) error {
-		from := position{place: integer(row[0]), sequence: integer(row[1])}
-		d.shelves = append(d.shelves, &shelf{buckets: []bucket{{from: from}}, stored: true})
+		from := standings.Position{Place: integer(row[0]), Sequence: integer(row[1])}
+		d.Shelves = append(d.Shelves, &standings.Shelf{Buckets: []standings.Bucket{{From: from}}, Stored: true})
 		return nil
 	}, board)
 	if err != nil {
 		return nil, err
 	}
-	if len(d.shelves) == 0 {
-		d.shelves = []*shelf{firstShelf()}
+	if len(d.Shelves) == 0 {
+		d.Shelves = []*standings.Shelf{standings.FirstShelf()}
 	}
 	return d, nil
 }
 
 // saveDirectory balances the directory and writes what has changed.
-func saveDirectory(ctx context.Context, c *conn, board int64, d *directory) error {
-	err := d.balance(func(from position, n int64) (position, error) {
-		row, err := c.first(ctx, selectNth, board, from.place, from.sequence, n)
+func saveDirectory(ctx context.Context, c *conn, board int64, d *standings.Directory) error {
+	err := d.Balance(func(from standings.Position, n int64) (standings.Position, error) {
+		row, err := c.first(ctx, selectNth, board, from.Place, from.Sequence, n)
 		if err != nil {
-			return position{}, err
+			return standings.Position{}, err
 		}
 		if row == nil {
-			return position{}, damaged("a bucket counts more entries than there are")
+			return standings.Position{}, standings.Damaged("a bucket counts more entries than there are")
 		}
-		return position{place: integer(row[0]), sequence: integer(row[1])}, nil
+		return standings.Position{Place: integer(row[0]), Sequence: integer(row[1])}, nil
 	})
 	if err != nil {
 		return err
 	}
-	for _, from := range d.dropped {
-		if _, err := c.exec(ctx, deleteShelf, board, from.place, from.sequence); err != nil {
+	for _, from := range d.Dropped {
+		if _, err := c.exec(ctx, deleteShelf, board, from.Place, from.Sequence); err != nil {
 			return err
 		}
 	}
-	for _, s := range d.shelves {
-		if !s.changed {
+	for _, s := range d.Shelves {
+		if !s.Changed {
 			continue
 		}
-		from := s.from()
-		if _, err := c.exec(ctx, upsertShelf, board, from.place, from.sequence, s.entries(), encodeBuckets(s.buckets)); err != nil {
+		from := s.From()
+		if _, err := c.exec(ctx, upsertShelf, board, from.Place, from.Sequence, s.Entries(), standings.EncodeBuckets(s.Buckets)); err != nil {
 			return err
 		}
 	}

@@ -1,12 +1,12 @@
 package sqlitestore
 
-import "context"
+import (
+	"context"
 
-// A board keeps the number of the last batch of sums per source, so that a batch that is
-// sent again is counted once. Sources are node ids, new at every start, so they are bounded:
-// when a source comes that the board does not know and it knows sourcesMost, the one that was
-// counted longest ago is forgotten. No clock decides that.
-const sourcesMost = 10_000
+	"github.com/shoalworks/shoal/store/internal/standings"
+)
+
+// Sources are bounded: see standings.SourcesMost.
 
 const (
 	selectSource = `SELECT n FROM sources WHERE board = ? AND source = ?`
@@ -31,7 +31,7 @@ func countSource(ctx context.Context, c *conn, board int64, source string, n uin
 		return false, err
 	}
 	if !known {
-		_, err = c.exec(ctx, forgetSources, board, int64(sourcesMost))
+		_, err = c.exec(ctx, forgetSources, board, int64(standings.SourcesMost))
 	}
 	return false, err
 }

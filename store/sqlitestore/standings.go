@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // This file reads boards. Every call reads one state of the board.
@@ -52,7 +53,7 @@ func (h *boards) Page(ctx context.Context, board string, offset int64, limit int
 // Standing implements store.Boards.
 func (h *boards) Standing(ctx context.Context, board, key string, mode store.RankMode) (s store.Standing, ok bool, err error) {
 	err = h.read(ctx, "standing", board, func(ctx context.Context, c *conn, b boardRow) error {
-		var at position
+		var at standings.Position
 		if s.Entry, at, ok, err = b.entry(ctx, c, key); err != nil || !ok {
 			return err
 		}
@@ -105,16 +106,16 @@ func (h *boards) Scores(ctx context.Context, board string, keys ...string) (foun
 const selectWhole = `SELECT place, sequence, meta FROM entries WHERE board = ? AND key = ?`
 
 // entry reads the entry of a key.
-func (b boardRow) entry(ctx context.Context, c *conn, key string) (e store.Entry, at position, ok bool, err error) {
+func (b boardRow) entry(ctx context.Context, c *conn, key string) (e store.Entry, at standings.Position, ok bool, err error) {
 	row, err := c.first(ctx, selectWhole, b.id, key)
 	if err != nil || row == nil {
-		return store.Entry{}, position{}, false, err
+		return store.Entry{}, standings.Position{}, false, err
 	}
-	at = position{place: integer(row[0]), sequence: integer(row[1])}
+	at = standings.Position{Place: integer(row[0]), Sequence: integer(row[1])}
 	return store.Entry{
 		Key:      key,
-		Score:    scoreAt(b.info.Order, at.place),
-		Sequence: uint64(at.sequence),
+		Score:    standings.ScoreAt(b.info.Order, at.Place),
+		Sequence: uint64(at.Sequence),
 		Meta:     blob(row[2]),
 	}, at, true, nil
 }
@@ -129,43 +130,43 @@ const (
 )
 
 // better is how many entries are better than the position.
-func (b boardRow) better(ctx context.Context, c *conn, at position) (int64, error) {
-	if end := b.counted; end != nil && at.compare(*end) >= 0 {
-		counted, err := c.number(ctx, sumShelves, b.id, end.place, end.sequence)
+func (b boardRow) better(ctx context.Context, c *conn, at standings.Position) (int64, error) {
+	if end := b.counted; end != nil && at.Compare(*end) >= 0 {
+		counted, err := c.number(ctx, sumShelves, b.id, end.Place, end.Sequence)
 		if err != nil {
 			return 0, err
 		}
-		rest, err := c.number(ctx, countInside, b.id, end.place, end.sequence, at.place, at.sequence)
+		rest, err := c.number(ctx, countInside, b.id, end.Place, end.Sequence, at.Place, at.Sequence)
 		return counted + rest, err
 	}
-	row, err := c.first(ctx, selectOwnShelf, b.id, at.place, at.sequence)
+	row, err := c.first(ctx, selectOwnShelf, b.id, at.Place, at.Sequence)
 	if err != nil {
 		return 0, err
 	}
 	if row == nil {
-		return 0, damaged("a board with entries has none")
+		return 0, standings.Damaged("a board with entries has none")
 	}
-	from := position{place: integer(row[0]), sequence: integer(row[1])}
-	buckets, err := decodeBuckets(blob(row[2]))
+	from := standings.Position{Place: integer(row[0]), Sequence: integer(row[1])}
+	buckets, err := standings.DecodeBuckets(blob(row[2]))
 	if err != nil {
 		return 0, err
 	}
-	shelves, err := c.number(ctx, sumShelves, b.id, from.place, from.sequence)
+	shelves, err := c.number(ctx, sumShelves, b.id, from.Place, from.Sequence)
 	if err != nil {
 		return 0, err
 	}
-	own, better := betterThan(buckets, at)
-	inside, err := c.number(ctx, countInside, b.id, own.from.place, own.from.sequence, at.place, at.sequence)
+	own, better := standings.BetterThan(buckets, at)
+	inside, err := c.number(ctx, countInside, b.id, own.From.Place, own.From.Sequence, at.Place, at.Sequence)
 	return shelves + better + inside, err
 }
 
 const (
 	selectStandings = `SELECT key, place, sequence, NULL FROM entries INDEXED BY standings
 		WHERE board = ? AND (place, sequence) >= (?, ?) ORDER BY place, sequence LIMIT ? OFFSET ?`
-	selectStandingsMeta = `SELECT s.key, s.place, s.sequence, e.meta FROM
+	selectStandingsMeta = `SELECT s.key, s.Place, s.Sequence, e.meta FROM
 		(SELECT board, key, place, sequence FROM entries INDEXED BY standings
 			WHERE board = ? AND (place, sequence) >= (?, ?) ORDER BY place, sequence LIMIT ? OFFSET ?) s
-		CROSS JOIN entries e ON e.board = s.board AND e.key = s.key ORDER BY s.place, s.sequence`
+		CROSS JOIN entries e ON e.board = s.board AND e.key = s.key ORDER BY s.Place, s.Sequence`
 )
 
 // page reads the standings from offset on.
@@ -187,13 +188,13 @@ func (b boardRow) page(ctx context.Context, c *conn, offset int64, limit int, mo
 		page.Entries = append(page.Entries, store.Standing{
 			Entry: store.Entry{
 				Key:      text(row[0]),
-				Score:    scoreAt(b.info.Order, integer(row[1])),
+				Score:    standings.ScoreAt(b.info.Order, integer(row[1])),
 				Sequence: uint64(integer(row[2])),
 				Meta:     blob(row[3]),
 			},
 		})
 		return nil
-	}, b.id, start.place, start.sequence, int64(limit), inside)
+	}, b.id, start.Place, start.Sequence, int64(limit), inside)
 	if err != nil || len(page.Entries) == 0 {
 		return page, err
 	}
@@ -201,12 +202,12 @@ func (b boardRow) page(ctx context.Context, c *conn, offset int64, limit int, mo
 	first := offset + 1
 	if mode != store.Ordinal && offset > 0 {
 		best := page.Entries[0]
-		at := position{place: placeOf(b.info.Order, best.Score), sequence: int64(best.Sequence)}
+		at := standings.Position{Place: standings.PlaceOf(b.info.Order, best.Score), Sequence: int64(best.Sequence)}
 		if first, err = b.rank(ctx, c, mode, at); err != nil {
 			return store.Page{}, err
 		}
 	}
-	rankAll(mode, page.Entries, first, offset)
+	standings.RankAll(mode, page.Entries, first, offset)
 	return page, nil
 }
 
@@ -214,10 +215,10 @@ const selectShelfCounts = `SELECT place, sequence, entries FROM shelves INDEXED 
 	WHERE board = ? ORDER BY place, sequence`
 
 // locate finds the bucket that the entry at offset is in, and its place in it.
-func (b boardRow) locate(ctx context.Context, c *conn, offset int64) (from position, inside int64, err error) {
+func (b boardRow) locate(ctx context.Context, c *conn, offset int64) (from standings.Position, inside int64, err error) {
 	found := false
 	err = c.query(ctx, selectShelfCounts, func(row []driver.Value) error {
-		from = position{place: integer(row[0]), sequence: integer(row[1])}
+		from = standings.Position{Place: integer(row[0]), Sequence: integer(row[1])}
 		if n := integer(row[2]); offset >= n {
 			offset -= n
 			return nil
@@ -227,23 +228,23 @@ func (b boardRow) locate(ctx context.Context, c *conn, offset int64) (from posit
 	}, b.id)
 	switch {
 	case err != nil:
-		return position{}, 0, err
+		return standings.Position{}, 0, err
 	case !found && b.counted != nil:
 		return *b.counted, offset, nil
 	case !found:
-		return position{}, 0, damaged("they count fewer entries than there are")
+		return standings.Position{}, 0, standings.Damaged("they count fewer entries than there are")
 	}
-	row, err := c.first(ctx, selectShelf, b.id, from.place, from.sequence)
+	row, err := c.first(ctx, selectShelf, b.id, from.Place, from.Sequence)
 	if err != nil {
-		return position{}, 0, err
+		return standings.Position{}, 0, err
 	}
 	if row == nil {
-		return position{}, 0, damaged("a shelf has gone")
+		return standings.Position{}, 0, standings.Damaged("a shelf has gone")
 	}
-	buckets, err := decodeBuckets(blob(row[0]))
+	buckets, err := standings.DecodeBuckets(blob(row[0]))
 	if err != nil {
-		return position{}, 0, err
+		return standings.Position{}, 0, err
 	}
-	own, inside := locate(buckets, offset)
-	return own.from, inside, nil
+	own, inside := standings.Locate(buckets, offset)
+	return own.From, inside, nil
 }

@@ -3,6 +3,8 @@ package sqlitestore
 import (
 	"context"
 	"database/sql/driver"
+
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // sweepEntries is how many rows one sweep removes: some ten milliseconds.
@@ -11,7 +13,7 @@ const sweepEntries = 1000
 // sweep is one step: some rows of one dropped board, or the rest of it; some rows of an ended
 // log; the end of logs; or one shelf of new counts.
 type sweep struct {
-	sizes sizes
+	sizes standings.Sizes
 
 	// Written by the writer.
 	clean bool // nothing is left
@@ -76,7 +78,7 @@ func (w *sweep) dropped(ctx context.Context, t *transaction, b boardRow) error {
 	if err != nil || removed > 0 {
 		return err
 	}
-	if more, err := sweepLogs(ctx, t, b.id, b.log.number); err != nil || more {
+	if more, err := sweepLogs(ctx, t, b.id, b.log.Number); err != nil || more {
 		return err
 	}
 	for _, sql := range [...]string{deleteShelves, sweepSources, sweepHidden, sweepBoard} {
@@ -89,15 +91,15 @@ func (w *sweep) dropped(ctx context.Context, t *transaction, b boardRow) error {
 
 // stale removes some rows of ended logs.
 func (w *sweep) stale(ctx context.Context, t *transaction, b boardRow) error {
-	last := b.log.number
-	if b.log.from > 0 {
+	last := b.log.Number
+	if b.log.From > 0 {
 		last-- // this one is kept
 	}
 	more, err := sweepLogs(ctx, t, b.id, last)
 	if err != nil || more {
 		return err
 	}
-	b.log.stale = false
+	b.log.Stale = false
 	return b.saveLog(ctx, t.conn)
 }
 
@@ -137,11 +139,11 @@ func (w *sweep) ended(ctx context.Context, t *transaction) error {
 		if err != nil {
 			return err
 		}
-		if b.log.fresh(t.at) {
+		if b.log.Fresh(b.called.since(t.at)) {
 			w.logs = true
 			continue
 		}
-		b.log.end()
+		b.log.End()
 		if err := b.saveLog(ctx, t.conn); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // sweeper removes what dropped boards and ended logs held, ends logs that nobody walks, and
@@ -17,7 +18,7 @@ import (
 // in between. What a crash leaves is done by whoever opens the folder next.
 type sweeper struct {
 	writer *writer
-	sizes  sizes
+	sizes  standings.Sizes
 	clock  clock.Clock
 	log    *slog.Logger
 	kick   chan struct{}
@@ -26,7 +27,7 @@ type sweeper struct {
 	once   sync.Once
 }
 
-func startSweeper(ctx context.Context, f *file, o Options, z sizes) *sweeper {
+func startSweeper(ctx context.Context, f *file, o Options, z standings.Sizes) *sweeper {
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &sweeper{
 		writer: f.writer, sizes: z, clock: o.Clock, log: o.Logger,
@@ -64,7 +65,7 @@ func (s *sweeper) run(ctx context.Context) {
 func (s *sweeper) wait(ctx context.Context, logs bool) bool {
 	var again <-chan time.Time
 	if logs {
-		t := s.clock.NewTimer(logFor + time.Second)
+		t := s.clock.NewTimer(standings.LogFor + time.Second)
 		defer t.Stop()
 		again = t.C()
 	}

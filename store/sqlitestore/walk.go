@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // Walk implements store.Boards. The first call writes, so that the board remembers from then
@@ -30,8 +31,8 @@ func (h *boards) Walk(ctx context.Context, board string, from store.Cursor, limi
 			if keep && !kept {
 				return nil
 			}
-			page, refused, err = b.walk(ctx, c, at, limit, h.sizes.stretch)
-			next = seen(at, page.Entries)
+			page, refused, err = b.walk(ctx, c, at, limit, h.sizes.Stretch)
+			next = standings.Seen(at, page.Entries)
 			return err
 		})
 		if refused != nil {
@@ -68,6 +69,11 @@ func (h *boards) keepWalk(ctx context.Context, board string, from store.Cursor) 
 	return w.at, nil
 }
 
+// walkable is standings.Walkable of the board.
+func (b boardRow) walkable(from store.Cursor, now moment) (at store.Cursor, keep bool, err error) {
+	return standings.Walkable(b.info, b.log, b.called.since(now), from)
+}
+
 // keepWalk is the work of it.
 type keepWalk struct {
 	board string
@@ -92,29 +98,23 @@ func (w *keepWalk) apply(ctx context.Context, t *transaction) error {
 	if w.refused != nil {
 		return nil //nolint:nilerr // the refusal is this job's own; the transaction goes on
 	}
-	w.began = !b.log.fresh(t.at)
-	b.log.keep(w.at.Version, t.at)
+	w.began = !b.log.Fresh(b.called.since(t.at))
+	b.log.Keep(w.at.Version, b.called.since(t.at))
+	b.called = t.at
 	return b.saveLog(ctx, t.conn)
 }
 
 // walk reads the next entries of the board as it was at the cursor's version.
 func (b boardRow) walk(ctx context.Context, c *conn, from store.Cursor, limit, stretch int) (page store.Page, refused, err error) {
-	page = store.Page{Total: from.Total, Info: store.BoardInfo{
-		Order: b.info.Order, Generation: from.Generation, Count: from.Total, Sequence: from.Version,
-	}}
 	want := int(max(0, min(int64(limit), from.Total-from.Seen)))
-	w := &walking{conn: c, board: b, version: int64(from.Version), at: after(b.info.Order, from), want: want, most: want + want/4 + stretch}
+	w := &walking{conn: c, board: b, version: int64(from.Version), at: standings.After(b.info.Order, from), want: want, most: want + want/4 + stretch}
 	if err := w.run(ctx); err != nil {
 		return store.Page{}, nil, err
 	}
 	if len(w.rows) < want { // a cursor that no walk has answered
 		return store.Page{}, fmt.Errorf("%w: %d entries were left, %d found", store.ErrCursor, want, len(w.rows)), nil
 	}
-	for i, r := range w.rows {
-		page.Offset = from.Seen
-		page.Entries = append(page.Entries, store.Standing{Entry: r.entry, Rank: from.Seen + int64(i) + 1})
-	}
-	return page, nil, nil
+	return standings.WalkPage(b.info.Order, from, w.rows), nil, nil
 }
 
 // walking reads one page of a walk.
@@ -122,21 +122,21 @@ type walking struct {
 	conn    *conn
 	board   boardRow
 	version int64
-	at      position // behind which it goes on
+	at      standings.Position // behind which it goes on
 	want    int
 	most    int // entries, and rows of the log, that a stretch looks at
-	rows    []walkRow
+	rows    []standings.WalkRow
 }
 
 const (
 	selectWalk = `SELECT key, place, sequence, NULL FROM entries INDEXED BY standings
 		WHERE board = ? AND (place, sequence) > (?, ?) AND (place, sequence) <= (?, ?) AND sequence <= ?
 		ORDER BY place, sequence LIMIT ?`
-	selectWalkMeta = `SELECT s.key, s.place, s.sequence, e.meta FROM
+	selectWalkMeta = `SELECT s.key, s.Place, s.Sequence, e.meta FROM
 		(SELECT board, key, place, sequence FROM entries INDEXED BY standings
 			WHERE board = ? AND (place, sequence) > (?, ?) AND (place, sequence) <= (?, ?) AND sequence <= ?
 			ORDER BY place, sequence LIMIT ?) s
-		CROSS JOIN entries e ON e.board = s.board AND e.key = s.key ORDER BY s.place, s.sequence`
+		CROSS JOIN entries e ON e.board = s.board AND e.key = s.key ORDER BY s.Place, s.Sequence`
 	selectMoved = `SELECT key, place, sequence, meta FROM moved
 		WHERE board = ?1 AND log = ?2 AND (place, sequence) > (?3, ?4) AND (place, sequence) <= (?5, ?6)
 			AND since <= ?7 AND at > ?7 AND at < 9223372036854775807 ORDER BY place, sequence`
@@ -154,12 +154,12 @@ const (
 // however few of them the version has: so a walk looks at each of them hardly more than once.
 func (w *walking) run(ctx context.Context) error {
 	if w.version == int64(w.board.info.Sequence) {
-		rows, err := w.entries(ctx, lastPosition(), w.want)
+		rows, err := w.entries(ctx, standings.LastPosition(), w.want)
 		w.rows = rows
 		return err
 	}
 	for more := true; more && len(w.rows) < w.want; {
-		var end position
+		var end standings.Position
 		var err error
 		if end, more, err = w.stretch(ctx); err != nil {
 			return err
@@ -169,66 +169,66 @@ func (w *walking) run(ctx context.Context) error {
 			return err
 		}
 		log := w.board.log
-		moved, err := w.collect(ctx, selectMoved, w.board.id, log.number,
-			w.at.place, w.at.sequence, end.place, end.sequence, w.version)
+		moved, err := w.collect(ctx, selectMoved, w.board.id, log.Number,
+			w.at.Place, w.at.Sequence, end.Place, end.Sequence, w.version)
 		if err != nil {
 			return err
 		}
-		w.rows, w.at = append(w.rows, weave(entries, moved)...), end
+		w.rows, w.at = append(w.rows, standings.Weave(entries, moved)...), end
 	}
 	w.rows = w.rows[:min(len(w.rows), w.want)]
 	return nil
 }
 
 // stretch is where the next stretch ends; more tells that there are others behind it.
-func (w *walking) stretch(ctx context.Context) (end position, more bool, err error) {
-	end, skip := lastPosition(), int64(w.most-1)
-	row, err := w.conn.first(ctx, skipEntries, w.board.id, w.at.place, w.at.sequence, skip)
+func (w *walking) stretch(ctx context.Context) (end standings.Position, more bool, err error) {
+	end, skip := standings.LastPosition(), int64(w.most-1)
+	row, err := w.conn.first(ctx, skipEntries, w.board.id, w.at.Place, w.at.Sequence, skip)
 	if err != nil {
 		return end, false, err
 	}
 	if row != nil {
-		end, more = position{place: integer(row[0]), sequence: integer(row[1])}, true
+		end, more = standings.Position{Place: integer(row[0]), Sequence: integer(row[1])}, true
 	}
-	row, err = w.conn.first(ctx, skipMoved, w.board.id, w.board.log.number, w.at.place, w.at.sequence, skip)
+	row, err = w.conn.first(ctx, skipMoved, w.board.id, w.board.log.Number, w.at.Place, w.at.Sequence, skip)
 	if err != nil || row == nil {
 		return end, more, err
 	}
-	if p := (position{place: integer(row[0]), sequence: integer(row[1])}); p.compare(end) < 0 {
+	if p := (standings.Position{Place: integer(row[0]), Sequence: integer(row[1])}); p.Compare(end) < 0 {
 		end = p
 	}
 	return end, true, nil
 }
 
 // entries reads what stands now.
-func (w *walking) entries(ctx context.Context, end position, limit int) ([]walkRow, error) {
+func (w *walking) entries(ctx context.Context, end standings.Position, limit int) ([]standings.WalkRow, error) {
 	sql := selectWalk
 	if w.board.metas {
 		sql = selectWalkMeta
 	}
-	return w.collect(ctx, sql, w.board.id, w.at.place, w.at.sequence, end.place, end.sequence, w.version, int64(limit))
+	return w.collect(ctx, sql, w.board.id, w.at.Place, w.at.Sequence, end.Place, end.Sequence, w.version, int64(limit))
 }
 
 // stood reads what stands now and stood there at the version: without what was shown since.
-func (w *walking) stood(ctx context.Context, end position) ([]walkRow, error) {
+func (w *walking) stood(ctx context.Context, end standings.Position) ([]standings.WalkRow, error) {
 	entries, err := w.entries(ctx, end, -1)
 	log := w.board.log
-	if err != nil || len(entries) == 0 || log.shown == 0 {
+	if err != nil || len(entries) == 0 || log.Shown == 0 {
 		return entries, err
 	}
-	shown := make(map[position]bool)
+	shown := make(map[standings.Position]bool)
 	err = w.conn.query(ctx, selectShown, func(row []driver.Value) error {
-		shown[position{place: integer(row[0]), sequence: integer(row[1])}] = true
+		shown[standings.Position{Place: integer(row[0]), Sequence: integer(row[1])}] = true
 		return nil
-	}, w.board.id, log.number, w.at.place, w.at.sequence, end.place, end.sequence, w.version)
-	return slices.DeleteFunc(entries, func(r walkRow) bool { return shown[r.at] }), err
+	}, w.board.id, log.Number, w.at.Place, w.at.Sequence, end.Place, end.Sequence, w.version)
+	return slices.DeleteFunc(entries, func(r standings.WalkRow) bool { return shown[r.At] }), err
 }
 
-func (w *walking) collect(ctx context.Context, sql string, args ...any) (rows []walkRow, err error) {
+func (w *walking) collect(ctx context.Context, sql string, args ...any) (rows []standings.WalkRow, err error) {
 	err = w.conn.query(ctx, sql, func(row []driver.Value) error {
-		at := position{place: integer(row[1]), sequence: integer(row[2])}
-		rows = append(rows, walkRow{at: at, entry: store.Entry{
-			Key: text(row[0]), Score: scoreAt(w.board.info.Order, at.place), Sequence: uint64(at.sequence), Meta: blob(row[3]),
+		at := standings.Position{Place: integer(row[1]), Sequence: integer(row[2])}
+		rows = append(rows, standings.WalkRow{At: at, Entry: store.Entry{
+			Key: text(row[0]), Score: standings.ScoreAt(w.board.info.Order, at.Place), Sequence: uint64(at.Sequence), Meta: blob(row[3]),
 		}})
 		return nil
 	}, args...)

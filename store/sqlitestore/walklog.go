@@ -3,6 +3,8 @@ package sqlitestore
 import (
 	"context"
 	"database/sql/driver"
+
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // This file writes the log of a board: see walkLog.
@@ -18,41 +20,41 @@ const (
 
 // leaves logs that the entry of a key, whose row still is as it was, leaves its position at
 // the version.
-func (e *editing) leaves(ctx context.Context, key string, at position, version int64) error {
+func (e *editing) leaves(ctx context.Context, key string, at standings.Position, version int64) error {
 	log := &e.board.log
-	if log.from == 0 {
+	if log.From == 0 {
 		return nil
 	}
-	since := at.sequence
-	if log.shown > 0 {
+	since := at.Sequence
+	if log.Shown > 0 {
 		err := e.conn.query(ctx, closeShown, func(row []driver.Value) error {
 			since = integer(row[0])
 			return nil
-		}, e.board.id, log.number, at.place, at.sequence)
+		}, e.board.id, log.Number, at.Place, at.Sequence)
 		if err != nil {
 			return err
 		}
 	}
-	if !log.wants(since) {
+	if !log.Wants(since) {
 		return nil
 	}
-	if _, err := e.conn.exec(ctx, insertMoved, log.number, version, since, e.board.id, key); err != nil {
+	if _, err := e.conn.exec(ctx, insertMoved, log.Number, version, since, e.board.id, key); err != nil {
 		return err
 	}
-	log.add(e.sizes.walkLog)
+	log.Add(e.sizes.WalkLog)
 	return nil
 }
 
 // returns logs that an entry stands at its old position again, from the version on.
-func (e *editing) returns(ctx context.Context, key string, at position, version int64) error {
+func (e *editing) returns(ctx context.Context, key string, at standings.Position, version int64) error {
 	log := &e.board.log
-	if !log.wants(at.sequence) {
+	if !log.Wants(at.Sequence) {
 		return nil
 	}
-	if _, err := e.conn.exec(ctx, insertShown, e.board.id, log.number, at.place, at.sequence, version, key); err != nil {
+	if _, err := e.conn.exec(ctx, insertShown, e.board.id, log.Number, at.Place, at.Sequence, version, key); err != nil {
 		return err
 	}
-	log.shown++
-	log.add(e.sizes.walkLog)
+	log.Shown++
+	log.Add(e.sizes.WalkLog)
 	return nil
 }
