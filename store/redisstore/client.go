@@ -1,0 +1,103 @@
+package redisstore
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"math/bits"
+	"net"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// What our connections look like.
+const (
+	topologyEvery = 2 * time.Second // how often we ask Sentinels and clusters who is who
+	keepAlive     = time.Second     // a connection that is silent so long is asked whether it lives
+	maxRedirects  = 8               // MOVED and ASK that one call follows
+	smallBuffer   = 32 << 10        // of connections for beats and messages
+	beatPatience  = 2 * time.Second // AnswerTimeout of the beats' connection, at most
+)
+
+// connect makes a client for one purpose. Nothing is ever sent again by the client itself:
+// it cannot know whether a call that broke off has run.
+func connect(a address, o Options, purpose string, change func(*rueidis.ClientOption)) (rueidis.Client, error) {
+	options := rueidis.ClientOption{
+		InitAddress:       a.hosts,
+		Username:          a.server.user,
+		Password:          a.server.password,
+		ClientName:        a.clientName + "-" + purpose,
+		SelectDB:          a.database,
+		DialCtxFn:         dial,
+		Dialer:            net.Dialer{Timeout: o.DialTimeout, KeepAlive: keepAlive},
+		ConnWriteTimeout:  o.AnswerTimeout,
+		PipelineMultiplex: bits.Len(uint(o.Connections)) - 1,
+		DisableRetry:      true,
+		DisableCache:      true,
+		// Without it a lonely call reads its answer by itself, and its context, when it ends,
+		// takes the connection along.
+		AlwaysPipelining:  true,
+		ForceSingleClient: a.topology == single,
+		ClusterOption:     rueidis.ClusterOption{ShardsRefreshInterval: topologyEvery, MaxMovedRedirections: maxRedirects},
+	}
+	if options.PipelineMultiplex == 0 {
+		options.PipelineMultiplex = -1 // 0 would be the library's default
+	}
+	if a.tls {
+		options.TLSConfig = tlsOf(o)
+	}
+	if a.topology == sentinel {
+		options.Sentinel = rueidis.SentinelOption{
+			MasterSet: a.master, Username: a.sentinels.user, Password: a.sentinels.password,
+			Dialer: options.Dialer, TLSConfig: options.TLSConfig, TopologyRefreshInterval: topologyEvery,
+		}
+	}
+	if change != nil {
+		change(&options)
+	}
+	c, err := rueidis.NewClient(options)
+	if err != nil {
+		if c != nil {
+			c.Close() // a single client that could not connect is answered with the error
+		}
+		return nil, err
+	}
+	return c, nil
+}
+
+func tlsOf(o Options) *tls.Config {
+	if o.TLS != nil {
+		return o.TLS.Clone()
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12}
+}
+
+// narrow is for connections that carry little, and not for long: one to each server.
+func narrow(patience time.Duration) func(*rueidis.ClientOption) {
+	return func(o *rueidis.ClientOption) {
+		o.PipelineMultiplex = -1
+		o.ReadBufferEachConn, o.WriteBufferEachConn = smallBuffer, smallBuffer
+		o.ConnWriteTimeout = min(o.ConnWriteTimeout, patience)
+	}
+}
+
+// dial makes a connection, and marks a failure as one before anything was sent.
+func dial(ctx context.Context, host string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
+	var (
+		c   net.Conn
+		err error
+	)
+	if t != nil {
+		c, err = (&tls.Dialer{NetDialer: d, Config: t}).DialContext(ctx, "tcp", host)
+	} else {
+		c, err = d.DialContext(ctx, "tcp", host)
+	}
+	if err != nil {
+		return nil, &dialError{err}
+	}
+	return c, nil
+}
+
+// isClosed tells that the client was closed under a call.
+func isClosed(err error) bool { return errors.Is(err, rueidis.ErrClosing) }
