@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/redis/rueidis"
-
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -38,18 +36,12 @@ func passing() []string {
 
 // codeOf is the code of an answer that is an error ("OOM"), or empty.
 func codeOf(err error) string {
-	answer, ok := errors.AsType[*rueidis.RedisError](err)
+	answer, ok := errors.AsType[*replyError](err)
 	if !ok {
 		return ""
 	}
-	code, _, _ := strings.Cut(answer.Error(), " ")
+	code, _, _ := strings.Cut(answer.text, " ")
 	return code
-}
-
-// isAnswer tells that the server has answered with an error.
-func isAnswer(err error) bool {
-	_, ok := errors.AsType[*rueidis.RedisError](err)
-	return ok
 }
 
 // unsent tells that no server can have got the call: there was no connection to send it on.
@@ -57,8 +49,8 @@ func unsent(err error) bool {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return true
 	}
-	_, refused := errors.AsType[*unsentError](err)
-	return refused || errors.Is(err, rueidis.ErrNoSlot) || errors.Is(err, rueidis.ErrNoAddr)
+	_, ok := errors.AsType[*unsentError](err)
+	return ok
 }
 
 // sentinelOf is what an error of the engine or of the way to it means, as one word of the
@@ -78,5 +70,6 @@ func mayRepeat(err error, i intent) bool {
 	if unsent(err) || slices.Contains(passing(), codeOf(err)) {
 		return true
 	}
-	return i == reading && !isAnswer(err)
+	_, answered := errors.AsType[*replyError](err)
+	return i == reading && !answered
 }

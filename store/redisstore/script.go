@@ -126,7 +126,7 @@ func (l *lane) exchange(ctx context.Context, calls []call, todo []int, whole []b
 		if rueidis.IsRedisNil(err) {
 			err = nil
 		}
-		answers[todo[n]] = answer{m, err}
+		answers[todo[n]] = answer{m, translate(err)}
 	}
 }
 
