@@ -2,23 +2,46 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
+
+	"github.com/redis/rueidis"
 
 	"github.com/shoalworks/shoal/store"
 )
 
-// dialError is the failure to make a connection: nothing was sent.
-type dialError struct{ err error }
+// unsentError is a failure before anything was sent.
+type unsentError struct{ err error }
 
-func (e *dialError) Error() string { return e.err.Error() }
+// Error is the text of the failure.
+func (e *unsentError) Error() string { return e.err.Error() }
 
-func (e *dialError) Unwrap() error { return e.err }
+// Unwrap is the failure.
+func (e *unsentError) Unwrap() error { return e.err }
+
+// replyError is an error that a server answered.
+type replyError struct{ text string }
+
+// Error is what the server said.
+func (e *replyError) Error() string { return e.text }
+
+// translate makes an error of the client's one that our rules know.
+func translate(err error) error {
+	if answer, ok := errors.AsType[*rueidis.RedisError](err); ok {
+		return &replyError{answer.Error()}
+	}
+	if errors.Is(err, rueidis.ErrNoSlot) || errors.Is(err, rueidis.ErrNoAddr) {
+		return &unsentError{err}
+	}
+	return err
+}
 
 // classify puts an error of the engine into the vocabulary of package store.
 func classify(err error, i intent) error {
 	if err == nil {
 		return nil
 	}
+	err = translate(err)
 	return fmt.Errorf("%w: %w", sentinelOf(err, i), err)
 }
 

@@ -3,9 +3,8 @@ package redisstore
 import (
 	"errors"
 	"net"
+	"slices"
 	"strings"
-
-	"github.com/redis/rueidis"
 
 	"github.com/shoalworks/shoal/store"
 )
@@ -37,18 +36,12 @@ func passing() []string {
 
 // codeOf is the code of an answer that is an error ("OOM"), or empty.
 func codeOf(err error) string {
-	answer, ok := errors.AsType[*rueidis.RedisError](err)
+	answer, ok := errors.AsType[*replyError](err)
 	if !ok {
 		return ""
 	}
-	code, _, _ := strings.Cut(answer.Error(), " ")
+	code, _, _ := strings.Cut(answer.text, " ")
 	return code
-}
-
-// isAnswer tells that the server has answered with an error.
-func isAnswer(err error) bool {
-	_, ok := errors.AsType[*rueidis.RedisError](err)
-	return ok
 }
 
 // unsent tells that no server can have got the call: there was no connection to send it on.
@@ -56,15 +49,15 @@ func unsent(err error) bool {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return true
 	}
-	_, refused := errors.AsType[*dialError](err)
-	return refused || errors.Is(err, rueidis.ErrNoSlot) || errors.Is(err, rueidis.ErrNoAddr)
+	_, ok := errors.AsType[*unsentError](err)
+	return ok
 }
 
 // sentinelOf is what an error of the engine or of the way to it means, as one word of the
 // vocabulary of package store.
 func sentinelOf(err error, i intent) error {
 	switch {
-	case i == reading, unsent(err), contains(refusals(), codeOf(err)):
+	case i == reading, unsent(err), slices.Contains(refusals(), codeOf(err)):
 		return store.ErrUnavailable
 	}
 	// The server may have run it: the connection broke, the wait was over, or the answer is
@@ -74,17 +67,9 @@ func sentinelOf(err error, i intent) error {
 
 // mayRepeat tells that a call that failed with err may be sent once more.
 func mayRepeat(err error, i intent) bool {
-	if unsent(err) || contains(passing(), codeOf(err)) {
+	if unsent(err) || slices.Contains(passing(), codeOf(err)) {
 		return true
 	}
-	return i == reading && !isAnswer(err)
-}
-
-func contains(list []string, code string) bool {
-	for _, c := range list {
-		if c == code {
-			return true
-		}
-	}
-	return false
+	_, answered := errors.AsType[*replyError](err)
+	return i == reading && !answered
 }
