@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"math/bits"
 	"net"
 	"time"
@@ -94,10 +93,7 @@ func dial(ctx context.Context, host string, d *net.Dialer, t *tls.Config) (net.C
 		c, err = d.DialContext(ctx, "tcp", host)
 	}
 	if err != nil {
-		return nil, &dialError{err}
+		return nil, &unsentError{err}
 	}
 	return c, nil
 }
-
-// isClosed tells that the client was closed under a call.
-func isClosed(err error) bool { return errors.Is(err, rueidis.ErrClosing) }

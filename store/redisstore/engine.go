@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/redis/rueidis"
+
+	"github.com/shoalworks/shoal/store"
 )
 
 // Engine is an open store. Several engines, of one process or of many, may have the same
@@ -16,11 +19,20 @@ type Engine struct {
 	clients struct{ main, beats, bus rueidis.Client }
 	main    *lane // journals, notes and boards
 	beats   *lane // beats and marks, which nothing may hold up
+	fast    *records
 	boards  *boards
+	bus     *bus
+	parts   *parts
+	freed   sync.Once
 }
 
 // Open connects to the servers at the address and looks whether they can be used. ctx bounds
-// the opening only; a single connection takes no longer than Options.DialTimeout.
+// the opening only; while a server is silent it may take Options.DialTimeout longer.
+//
+// It refuses, with an error that says what to do: an address that it does not understand or
+// that is of another kind of servers ([ErrAddress]), a server that evicts keys ([ErrEvicts]),
+// one that is too old ([ErrVersion]), and a replica ([ErrReplica]). A server that cannot be
+// reached is a store.ErrUnavailable.
 func Open(ctx context.Context, url string, options *Options) (*Engine, error) {
 	a, err := parseAddress(url)
 	if err != nil {
@@ -38,10 +50,33 @@ func Open(ctx context.Context, url string, options *Options) (*Engine, error) {
 		e.disconnect()
 		return nil, fmt.Errorf("redisstore: open %s: %w", a.place(), classify(err, reading))
 	}
-	k := keys{prefix: a.prefix}
-	e.main, e.beats = &lane{e.clients.main, o.Clock}, &lane{e.clients.beats, o.Clock}
-	e.boards = newBoards(e.main, k)
+	if err := e.examine(ctx); err != nil {
+		e.disconnect()
+		return nil, fmt.Errorf("redisstore: open %s: %w", a.place(), err)
+	}
+	e.furnish(keys{prefix: a.prefix})
 	return e, nil
+}
+
+// furnish makes the parts.
+func (e *Engine) furnish(k keys) {
+	e.main, e.beats = &lane{e.clients.main, e.options.Clock}, &lane{e.clients.beats, e.options.Clock}
+	e.fast, e.boards, e.bus = newRecords(e, k), newBoards(e.main, k), newBus(e.clients.bus, k, e.options)
+	e.parts = newParts(e.disconnect)
+	e.fast.free, e.boards.free, e.bus.free = e.parts.end("fast"), e.parts.end("boards"), e.parts.end("bus")
+}
+
+// Fast keeps what lives with the nodes: beats, notes, journals. An acknowledged write survives
+// every process of the fleet; whether it survives the servers is theirs to say.
+func (e *Engine) Fast() store.Records {
+	e.parts.use("fast")
+	return e.fast
+}
+
+// Bus carries messages between all engines on the same servers with the same prefix.
+func (e *Engine) Bus() store.Bus {
+	e.parts.use("bus")
+	return e.bus
 }
 
 func (e *Engine) connect() (err error) {
@@ -55,18 +90,22 @@ func (e *Engine) connect() (err error) {
 	return err
 }
 
+// disconnect closes the connections, once.
 func (e *Engine) disconnect() {
-	for _, c := range []rueidis.Client{e.clients.bus, e.clients.beats, e.clients.main} {
-		if c != nil {
-			c.Close()
+	e.freed.Do(func() {
+		for _, c := range []rueidis.Client{e.clients.bus, e.clients.beats, e.clients.main} {
+			if c != nil {
+				c.Close()
+			}
 		}
-	}
+	})
 }
 
-// Close closes the parts, each after its calls in flight, and then the connections. Again is
+// Close closes the parts, each after its calls in flight, and the connections. The connections
+// go by themselves, too, when every part that somebody has asked for is closed. Again is
 // harmless.
 func (e *Engine) Close(ctx context.Context) error {
-	err := errors.Join(e.boards.Close(ctx))
+	err := errors.Join(e.bus.Close(ctx), e.boards.Close(ctx), e.fast.Close(ctx))
 	e.disconnect()
 	if err != nil {
 		return fmt.Errorf("redisstore: close: %w", err)

@@ -7,12 +7,14 @@ import (
 	"github.com/shoalworks/shoal/store"
 )
 
-// dialError is the failure to make a connection: nothing was sent.
-type dialError struct{ err error }
+// unsentError is a failure before anything was sent.
+type unsentError struct{ err error }
 
-func (e *dialError) Error() string { return e.err.Error() }
+// Error is the text of the failure.
+func (e *unsentError) Error() string { return e.err.Error() }
 
-func (e *dialError) Unwrap() error { return e.err }
+// Unwrap is the failure.
+func (e *unsentError) Unwrap() error { return e.err }
 
 // classify puts an error of the engine into the vocabulary of package store.
 func classify(err error, i intent) error {

@@ -10,11 +10,13 @@ import (
 // gate counts the calls of one part of the engine and refuses them after its close. The zero
 // value is open.
 type gate struct {
-	mu struct {
+	// free is called once, when the gate is closed and nobody is inside. Nil is fine.
+	free func()
+	mu   struct {
 		sync.Mutex
 		inside int
 		closed bool
-		empty  chan struct{} // closed when nobody is inside; made by close
+		freed  chan struct{} // closed after free; made by close
 	}
 }
 
@@ -34,32 +36,45 @@ func (g *gate) enter(ctx context.Context) error {
 
 func (g *gate) leave() {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.mu.inside--; g.mu.inside == 0 && g.mu.closed {
-		close(g.mu.empty)
+	g.mu.inside--
+	last := g.mu.closed && g.mu.inside == 0
+	g.mu.Unlock()
+	if last {
+		g.finish()
 	}
 }
 
-// close refuses later calls and waits for those inside.
+// close refuses later calls and waits for those inside. When ctx ends first, the last of them
+// frees what the part holds.
 func (g *gate) close(ctx context.Context) error {
 	g.mu.Lock()
-	if !g.mu.closed {
-		g.mu.closed, g.mu.empty = true, make(chan struct{})
-		if g.mu.inside == 0 {
-			close(g.mu.empty)
-		}
+	first := !g.mu.closed
+	if first {
+		g.mu.closed, g.mu.freed = true, make(chan struct{})
 	}
-	empty := g.mu.empty
+	last := first && g.mu.inside == 0
+	freed := g.mu.freed
 	g.mu.Unlock()
-	select {
-	case <-empty:
+	if last {
+		g.finish()
 		return nil
-	default:
 	}
 	select {
-	case <-empty:
+	case <-freed:
 		return nil
 	case <-ctx.Done():
+	}
+	select {
+	case <-freed:
+		return nil
+	default:
 		return ended(ctx)
 	}
+}
+
+func (g *gate) finish() {
+	if g.free != nil {
+		g.free()
+	}
+	close(g.mu.freed)
 }

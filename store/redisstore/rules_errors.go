@@ -3,6 +3,7 @@ package redisstore
 import (
 	"errors"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/redis/rueidis"
@@ -56,7 +57,7 @@ func unsent(err error) bool {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		return true
 	}
-	_, refused := errors.AsType[*dialError](err)
+	_, refused := errors.AsType[*unsentError](err)
 	return refused || errors.Is(err, rueidis.ErrNoSlot) || errors.Is(err, rueidis.ErrNoAddr)
 }
 
@@ -64,7 +65,7 @@ func unsent(err error) bool {
 // vocabulary of package store.
 func sentinelOf(err error, i intent) error {
 	switch {
-	case i == reading, unsent(err), contains(refusals(), codeOf(err)):
+	case i == reading, unsent(err), slices.Contains(refusals(), codeOf(err)):
 		return store.ErrUnavailable
 	}
 	// The server may have run it: the connection broke, the wait was over, or the answer is
@@ -74,17 +75,8 @@ func sentinelOf(err error, i intent) error {
 
 // mayRepeat tells that a call that failed with err may be sent once more.
 func mayRepeat(err error, i intent) bool {
-	if unsent(err) || contains(passing(), codeOf(err)) {
+	if unsent(err) || slices.Contains(passing(), codeOf(err)) {
 		return true
 	}
 	return i == reading && !isAnswer(err)
-}
-
-func contains(list []string, code string) bool {
-	for _, c := range list {
-		if c == code {
-			return true
-		}
-	}
-	return false
 }

@@ -111,6 +111,12 @@ func (l *lane) send(ctx context.Context, calls []call, todo []int, whole []bool,
 
 // exchange sends the calls of todo in one go and takes in the answers.
 func (l *lane) exchange(ctx context.Context, calls []call, todo []int, whole []bool, answers []answer) {
+	if ctx.Err() != nil {
+		for _, i := range todo {
+			answers[i].err = &unsentError{context.Cause(ctx)}
+		}
+		return
+	}
 	commands := make([]rueidis.Completed, len(todo))
 	for n, i := range todo {
 		commands[n] = l.command(calls[i], whole[i])

@@ -1,0 +1,84 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/redis/rueidis"
+
+	"github.com/shoalworks/shoal/store"
+)
+
+// bus is store.Bus by publish and subscribe. On a cluster every server passes every message
+// on, so it does not matter which one a subscription stands at.
+type bus struct {
+	gate
+	client rueidis.Client
+	keys   keys
+	hub    *hub
+	ear    *ear
+	start  sync.Once
+}
+
+func newBus(c rueidis.Client, k keys, o Options) *bus {
+	h := newHub(o.BusQueue)
+	return &bus{client: c, keys: k, hub: h, ear: newEar(c, k, h, o)}
+}
+
+// Publish implements store.Bus.
+func (b *bus) Publish(ctx context.Context, topic string, payload []byte) error {
+	if err := b.enter(ctx); err != nil {
+		return fmt.Errorf("redisstore: publish %s: %w", topic, err)
+	}
+	defer b.leave()
+	err := b.client.Do(ctx, b.client.B().Publish().Channel(b.keys.channel(topic)).Message(string(payload)).Build()).Error()
+	if err != nil {
+		return fmt.Errorf("redisstore: publish %s: %w", topic, classify(err, writing))
+	}
+	return nil
+}
+
+// Subscribe implements store.Bus. It answers when the server has confirmed the subscription,
+// or an error when it could not be asked. Later, when the connection is lost, it is made again
+// and again, and messages meanwhile are lost.
+func (b *bus) Subscribe(ctx context.Context, topic string, receive func(payload []byte)) (store.Subscription, error) {
+	if err := b.enter(ctx); err != nil {
+		return nil, fmt.Errorf("redisstore: subscribe %s: %w", topic, err)
+	}
+	defer b.leave()
+	b.start.Do(b.ear.start)
+	s, heard, ok := b.hub.subscribe(topic, receive)
+	if !ok {
+		return nil, fmt.Errorf("redisstore: subscribe %s: %w", topic, store.ErrClosed)
+	}
+	if heard == nil {
+		return s, nil
+	}
+	var err error
+	select {
+	case err = <-heard:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		s.Close()
+		return nil, fmt.Errorf("redisstore: subscribe %s: %w: %w", topic, store.ErrUnavailable, err)
+	}
+	return s, nil
+}
+
+// Close implements store.Bus. A receiver that is in a call may go on until it returns.
+func (b *bus) Close(ctx context.Context) error {
+	b.start.Do(b.ear.never)
+	all := b.hub.close()
+	b.ear.stop()
+	for _, s := range all {
+		s.end()
+	}
+	if err := errors.Join(b.hub.wait(ctx), b.ear.wait(ctx), b.close(ctx)); err != nil {
+		return fmt.Errorf("redisstore: close the bus: %w", err)
+	}
+	return nil
+}
