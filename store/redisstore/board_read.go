@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // deepest bounds an offset: no board has so many entries, and Lua holds it exactly.
@@ -54,7 +55,7 @@ func (b *boards) page(ctx context.Context, c boardCall, mode store.RankMode, wor
 	if rank < 0 {
 		return b.densePage(ctx, c, words)
 	}
-	rankAll(mode, page.Entries, rank, first)
+	standings.RankAll(mode, page.Entries, rank, first)
 	return page, nil
 }
 

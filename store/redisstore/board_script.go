@@ -21,9 +21,7 @@ type boardScripts struct {
 	merge, hide, remove      *script
 	read, scores, hidden     *script
 	walk, keep               *script
-	checkOrder, repairOrder  *script
-	checkRest, repairRest    *script
-	totals, recount          *script
+	check, totals            *script
 }
 
 // newBoardScripts puts the scripts together. What takes memory is refused by a full server as
@@ -45,6 +43,8 @@ func newBoardScripts() boardScripts {
 		hidden: boardScript(always, "board", "board_hidden"),
 		walk:   boardScript(always, "board", "board_walk"),
 		keep:   boardScript(whenRoom, "board", "board_log", "board_keep"),
+		check:  boardScript(always, "board_repair", "board_check"),
+		totals: boardScript(always, "board_repair", "board_totals"),
 	}
 }
 

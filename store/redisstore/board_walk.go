@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // Walk implements store.Boards. The first call is written down, so that the board remembers
@@ -83,8 +84,12 @@ func (w *walking) page(ctx context.Context, s stretch, at store.Cursor) (store.P
 	if rows = rows[:want]; again {
 		rows = rows[1:]
 	}
-	page, next := pageOfWalk(s.order, at, rows)
-	return page, next, nil
+	shown := make([]standings.WalkRow, len(rows))
+	for i, r := range rows {
+		shown[i].Entry = r.entry
+	}
+	page := standings.WalkPage(s.order, at, shown)
+	return page, standings.Seen(at, page.Entries), nil
 }
 
 // want is how many entries have to be read: those of the page, and before them the last one
@@ -129,7 +134,7 @@ func (w *walking) read(ctx context.Context, from store.Cursor, bound string) (s 
 	if r.err != nil {
 		return stretch{}, from, false, c.misread(r.err)
 	}
-	if at, keep, err = b.walkable(from); err != nil {
+	if at, keep, err = standings.Walkable(b.info, b.log, b.idle, from); err != nil {
 		return stretch{}, from, false, c.failed(err)
 	}
 	s = stretch{version: at.Version, order: b.info.Order, limit: want}
@@ -167,17 +172,17 @@ func (w *walking) keep(ctx context.Context, version string, begins bool) (store.
 
 // walkBoard reads the first parts of what board_walk.lua answers.
 func (r *reply) walkBoard() walkBoard {
-	fields, whole := r.fields(0), r.number(2) == 1
+	fields, now, whole := r.fields(0), time.Duration(r.number(1))*time.Microsecond, r.number(2) == 1
 	info, err := infoOf(fields)
 	if err == nil && len(fields) < 8 {
 		r.fail("a board of %d fields", len(fields))
 	}
+	b := walkBoard{info: info}
+	if r.err == nil && err == nil {
+		err = b.readLog(fields[7], whole, now)
+	}
 	if r.err == nil {
 		r.err = err
-	}
-	b := walkBoard{info: info, now: time.Duration(r.number(1)) * time.Microsecond}
-	if r.err == nil {
-		b.log, r.err = walkLogOf(fields[7], whole)
 	}
 	return b
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // boards keeps leaderboards on the servers. Board.lua tells what the keys of a board are, and
@@ -32,30 +33,25 @@ type boardSizes struct {
 	stretch int // entries more than asked for that one script of a walk looks at
 }
 
-const (
-	// A source is a node, new at every start. When one comes that a board does not know, and it
-	// knows sourcesMost, the one that was counted longest ago is forgotten.
-	sourcesMost = 10_000
-
-	// A log of walks is kept for logFor after the last call of a walk that was written down. A
-	// call is only when the last one that was is longer ago than callsFor: so the log is kept
-	// by that much longer than was promised.
-	callsFor = store.WalkFor / 2
-	logFor   = store.WalkFor + callsFor
-)
-
 func newBoards(l *lane, k keys) *boards {
 	return &boards{
 		lane: l, keys: k, scripts: newBoardScripts(),
-		sizes: boardSizes{sources: sourcesMost, walkLog: store.MaxWalkLog, dense: 20_000, stretch: 256},
+		sizes: boardSizes{sources: standings.SourcesMost, walkLog: store.MaxWalkLog, dense: 20_000, stretch: 256},
 	}
+}
+
+// Boards keeps leaderboards for all engines on the same servers with the same prefix. They last
+// as long as the servers' memory.
+func (e *Engine) Boards() store.Boards {
+	e.parts.use("boards")
+	return e.boards
 }
 
 // logArgs are the arguments of board_log.lua.
 func (b *boards) logArgs(more ...string) []string {
 	return append([]string{
 		strconv.FormatInt(b.ahead.Load(), 10),
-		strconv.FormatInt(int64(logFor/time.Microsecond), 10),
+		strconv.FormatInt(int64(standings.LogFor/time.Microsecond), 10),
 		strconv.Itoa(b.sizes.walkLog),
 	}, more...)
 }

@@ -128,26 +128,6 @@ func orderOf(word string) store.Order {
 	return 0
 }
 
-// rankAll ranks consecutive standings, the first of which has rank first and offset others
-// before it.
-func rankAll(mode store.RankMode, page []store.Standing, first, offset int64) {
-	for i := range page {
-		ordinal := offset + int64(i) + 1
-		switch {
-		case i == 0:
-			page[i].Rank = first
-		case mode == store.Ordinal:
-			page[i].Rank = ordinal
-		case page[i].Score == page[i-1].Score:
-			page[i].Rank = page[i-1].Rank
-		case mode == store.Competition:
-			page[i].Rank = ordinal
-		default:
-			page[i].Rank = page[i-1].Rank + 1
-		}
-	}
-}
-
 // changeOf is what Merge answers for a submission, from the effect and the former score.
 func changeOf(rule store.Rule, effect store.Effect, old int64, s store.Submission) (store.Change, error) {
 	switch effect {

@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // This file holds what a board tells of how it was, without I/O.
@@ -23,70 +23,34 @@ import (
 // Every script that changes a board writes its log in the same go, and every script looks
 // whether the log has as many rows as the board says: it never has a gap.
 
-// walkLog is the log of a board, or that it has none.
-type walkLog struct {
-	exists     bool
-	from, upto uint64 // complete for from and later versions; upto is the last that is walked
-	called     time.Duration
-	whole      bool // its rows are there
-}
-
 // walkLogSize is the length of the field walk.
-const walkLogSize = 40
+const walkLogSize = 32
 
-// walkLogOf reads the field walk of a board.
-func walkLogOf(f field, whole bool) (walkLog, error) {
-	if !f.known {
-		return walkLog{}, nil
-	}
-	if len(f.text) != walkLogSize {
-		return walkLog{}, fmt.Errorf("%w: a log of %d bytes", errShape, len(f.text))
-	}
-	called := math.Float64frombits(binary.BigEndian.Uint64([]byte(f.text[32:])))
-	return walkLog{
-		exists: true, whole: whole,
-		from: number64(f.text), upto: number64(f.text[8:]),
-		called: time.Duration(called) * time.Microsecond,
-	}, nil
-}
-
-// covers tells that the board at the version can still be told.
-func (l walkLog) covers(version uint64, now time.Duration) bool {
-	return l.exists && l.whole && now-l.called <= logFor && l.from <= version && version <= l.upto
-}
-
-// walkBoard is a board and its log at one moment of the server's clock.
+// walkBoard is a board, its log, and how long ago the last call of a walk was written down.
 type walkBoard struct {
 	info store.BoardInfo
-	log  walkLog
-	now  time.Duration
+	log  standings.WalkLog
+	idle time.Duration
 }
 
-// walkable is where the walk at the cursor stands, which begins with the zero one, or
-// ErrCursor when the board at its version cannot be told any more. Keep says that this call
-// has to be written down before it may be answered.
-func (b walkBoard) walkable(from store.Cursor) (at store.Cursor, keep bool, err error) {
-	ages := b.now-b.log.called > callsFor
-	if from == (store.Cursor{}) {
-		at = store.Cursor{Generation: b.info.Generation, Version: b.info.Sequence, Total: b.info.Count}
-		return at, !b.info.Sealed && (!b.log.covers(at.Version, b.now) || ages), nil
+// readLog reads the field walk of the board. A log that is not whole is none.
+func (b *walkBoard) readLog(f field, whole bool, now time.Duration) error {
+	if !f.known {
+		return nil
 	}
-	if from.Generation != b.info.Generation || from.Version > b.info.Sequence {
-		return from, false, store.ErrCursor
+	if len(f.text) != walkLogSize {
+		return fmt.Errorf("%w: a log of %d bytes", errShape, len(f.text))
 	}
-	present := from.Version == b.info.Sequence
-	switch covered := b.log.covers(from.Version, b.now); {
-	case from.Done(), present && b.info.Sealed:
-		return from, false, nil // nothing is left to tell, or nothing changes it
-	case covered:
-		return from, ages, nil
-	case present && b.log.exists && b.log.upto == from.Version:
-		return from, true, nil // nothing has changed for long
+	if whole {
+		b.log.From = int64(number64(f.text)) //nolint:gosec // sequences are of 63 bits
 	}
-	return from, false, store.ErrCursor
+	b.log.Upto = int64(number64(f.text[8:])) //nolint:gosec // sequences are of 63 bits
+	called := math.Float64frombits(number64(f.text[24:]))
+	b.idle = max(0, now-time.Duration(called)*time.Microsecond)
+	return nil
 }
 
-// walkRow is an entry that a walk meets.
+// walkRow is an entry that a walk meets, and where it stands.
 type walkRow struct {
 	at    position
 	entry store.Entry
@@ -159,26 +123,6 @@ func (s stretch) stood() (rows []walkRow, end position, more bool) {
 
 // behind is the bound from which on everything stands behind the position.
 func behind(p position) string { return "[" + string(p) + strings.Repeat("\xff", 9) }
-
-// pageOfWalk is a page of a walk, and the cursor behind it.
-func pageOfWalk(order store.Order, at store.Cursor, rows []walkRow) (store.Page, store.Cursor) {
-	page := store.Page{
-		Total: at.Total,
-		Info:  store.BoardInfo{Order: order, Generation: at.Generation, Count: at.Total, Sequence: at.Version},
-	}
-	if len(rows) == 0 {
-		return page, at
-	}
-	page.Offset = at.Seen
-	page.Entries = make([]store.Standing, len(rows))
-	for i, r := range rows {
-		at.Seen++
-		page.Entries[i] = store.Standing{Entry: r.entry, Rank: at.Seen}
-	}
-	last := rows[len(rows)-1].entry
-	at.Score, at.Sequence = last.Score, last.Sequence
-	return page, at
-}
 
 // denseSlice takes the standings of a whole walk, one after the other, gives them dense ranks,
 // and keeps some: those from offset on, limit of them, or, when a key is given, its own and
