@@ -1,0 +1,81 @@
+-- Removes, erases, hides or shows keys. ARGV: three of the log, the word, how many keys may be
+-- hidden, the keys. Answers how many changed.
+local word = ARGV[4]
+if board[5] and word ~= 'erase' then
+	return 'sealed'
+end
+if #ARGV < 6 then
+	return {0}
+end
+local entries = call('HMGET', KEYS[2], unpack(ARGV, 6))
+local hidden = call('HMGET', KEYS[4], unpack(ARGV, 6))
+local high, low = raise()
+local version, changed = pack('>I4I4', high, low), 0
+
+-- Each word says what becomes of a key that has an entry, or is hidden with or without one.
+local words = {}
+
+function words.remove(key, entry, aside)
+	if entry then
+		leaves(key, entry, version)
+		change.gone[#change.gone + 1] = key
+	elseif aside and aside ~= '' then
+		change.kept[#change.kept + 1] = key
+		change.kept[#change.kept + 1] = ''
+	else
+		return 0
+	end
+	return 1
+end
+
+function words.erase(key, entry, aside)
+	if entry then
+		leaves(key, entry, version)
+		change.gone[#change.gone + 1] = key
+	elseif aside then
+		change.shown[#change.shown + 1] = key
+	else
+		return 0
+	end
+	return 1
+end
+
+function words.hide(key, entry, aside)
+	if aside then
+		return 0
+	end
+	if entry then
+		leaves(key, entry, version)
+		change.gone[#change.gone + 1] = key
+	end
+	change.kept[#change.kept + 1] = key
+	change.kept[#change.kept + 1] = entry or ''
+	change.hidden = change.hidden + 1
+	return 1
+end
+
+function words.show(key, entry, aside)
+	if not aside then
+		return 0
+	end
+	if aside ~= '' then
+		returns(key, aside, version)
+		change.stored[#change.stored + 1] = key
+		change.stored[#change.stored + 1] = aside
+	end
+	change.shown[#change.shown + 1] = key
+	return 1
+end
+
+for i = 6, #ARGV do
+	changed = changed + words[word](ARGV[i], entries[i - 5], hidden[i - 5])
+end
+if word == 'hide' and changed > 0 and change.hidden > tonumber(ARGV[5]) then
+	return 'full'
+end
+if changed > 0 then
+	change.hidden = change.hidden - #change.shown
+	change.count = change.count - #change.unranked + #change.ranked / 2
+	apply()
+end
+return {changed}

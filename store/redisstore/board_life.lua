@@ -1,0 +1,2 @@
+-- The life of the board.
+return {redis.call('HGET', KEYS[1], 'life')}

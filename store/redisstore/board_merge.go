@@ -1,0 +1,83 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/binary"
+	"strconv"
+
+	"github.com/shoalworks/shoal/store"
+)
+
+// changeSize is what board_merge.lua answers for an entry: the effect and the former place.
+const changeSize = 1 + placeSize
+
+// keptNothing is the effect on a key without an entry in a batch of sums that was counted.
+const keptNothing = 0
+
+// Merge implements store.Boards. One script reads what is there, decides, and writes.
+func (b *boards) Merge(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
+	c := boardCall{what: "merge into", board: board, script: b.scripts.merge, intent: writing}
+	c.args = b.mergeArgs(batch)
+	r, err := b.ask(ctx, c, 2)
+	if err != nil {
+		return nil, err
+	}
+	changes, err := r.changes(batch)
+	if err != nil {
+		return nil, c.misread(err)
+	}
+	return changes, nil
+}
+
+// mergeArgs are the arguments of board_merge.lua.
+func (b *boards) mergeArgs(batch store.Batch) []string {
+	n := len(batch.Entries)
+	numbers, withMeta := make([]byte, 0, n*(placeSize+stampSize)), false
+	for _, e := range batch.Entries {
+		numbers = binary.BigEndian.AppendUint64(numbers, biased(e.Score))
+		if batch.Rule == store.Last {
+			numbers = binary.BigEndian.AppendUint64(numbers, e.Stamp.Epoch)
+			numbers = binary.BigEndian.AppendUint64(numbers, e.Stamp.Revision)
+		}
+		withMeta = withMeta || len(e.Meta) > 0
+	}
+	args := make([]string, 0, 10+2*n)
+	args = append(args, b.logArgs(
+		batch.Rule.String(), strconv.Itoa(n), strconv.FormatBool(withMeta),
+		batch.Source, bytes64(batch.N), strconv.Itoa(b.sizes.sources), string(numbers),
+	)...)
+	for _, e := range batch.Entries {
+		args = append(args, e.Key)
+	}
+	if withMeta {
+		for _, e := range batch.Entries {
+			args = append(args, string(e.Meta))
+		}
+	}
+	return args
+}
+
+// changes reads what became of each entry of the batch.
+func (r *reply) changes(batch store.Batch) ([]store.Change, error) {
+	order, effects := orderOf(r.text(0)), r.text(1)
+	if r.err != nil {
+		return nil, r.err
+	}
+	if order == 0 || len(effects) != len(batch.Entries)*changeSize {
+		r.fail("effects of %d bytes in order %d for %d entries", len(effects), order, len(batch.Entries))
+		return nil, r.err
+	}
+	changes := make([]store.Change, len(batch.Entries))
+	for i, s := range batch.Entries {
+		one := effects[i*changeSize : (i+1)*changeSize]
+		effect, old := store.Effect(one[0]), scoreAt(order, number64(one[1:]))
+		if effect == keptNothing {
+			effect, old = store.Kept, 0
+		}
+		var err error
+		if changes[i], err = changeOf(batch.Rule, effect, old, s); err != nil {
+			return nil, err
+		}
+	}
+	return changes, nil
+}

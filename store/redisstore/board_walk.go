@@ -1,0 +1,202 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/standings"
+)
+
+// Walk implements store.Boards. The first call is written down, so that the board remembers
+// from then on what it replaces; later ones only when half of WalkFor has passed since one
+// was. A walk that one call shows whole, or through a sealed board, never is.
+//
+// A page may be read by several scripts: the board at a version is the same whenever it is
+// told.
+func (b *boards) Walk(ctx context.Context, board string, from store.Cursor, limit int) (store.Page, store.Cursor, error) {
+	c := boardCall{what: "walk of", board: board}
+	if err := b.enter(ctx); err != nil {
+		return store.Page{}, from, c.failed(err)
+	}
+	defer b.leave()
+	w := &walking{boards: b, call: c, limit: limit}
+	page, next, err := w.run(ctx, from)
+	if err != nil {
+		return store.Page{}, from, err
+	}
+	return page, next, nil
+}
+
+// walking reads one page of a walk.
+type walking struct {
+	boards *boards
+	call   boardCall
+	limit  int
+}
+
+// run reads the page at the cursor.
+func (w *walking) run(ctx context.Context, from store.Cursor) (store.Page, store.Cursor, error) {
+	s, at, keep, err := w.read(ctx, from, boundOf(from))
+	if err != nil {
+		return store.Page{}, from, err
+	}
+	begins := from == store.Cursor{}
+	if keep && !(begins && at.Total <= int64(w.limit)) {
+		_, err := w.keep(ctx, bytes64(at.Version), begins)
+		if begins && errors.Is(err, store.ErrCursor) { // it has changed since it was read
+			var info store.BoardInfo
+			if info, err = w.keep(ctx, "", true); err == nil {
+				at = store.Cursor{Generation: info.Generation, Version: info.Sequence, Total: info.Count}
+				s, _, _, err = w.read(ctx, at, boundOf(at))
+			}
+		}
+		if err != nil {
+			return store.Page{}, from, err
+		}
+	}
+	return w.page(ctx, s, at)
+}
+
+// page takes the page at the cursor out of the first stretch of it, and of those behind it.
+func (w *walking) page(ctx context.Context, s stretch, at store.Cursor) (store.Page, store.Cursor, error) {
+	want := w.want(at)
+	var rows []walkRow
+	for more := want > 0; more && len(rows) < want; {
+		var stood []walkRow
+		var end position
+		stood, end, more = s.stood()
+		rows = append(rows, stood...)
+		if more && len(rows) < want {
+			var err error
+			if s, _, _, err = w.read(ctx, at, behind(end)); err != nil {
+				return store.Page{}, at, err
+			}
+		}
+	}
+	again := want > 0 && at.Seen > 0 // the first one was shown before
+	if len(rows) < want || again && rows[0].at != positionOf(s.order, at.Score, at.Sequence) {
+		return store.Page{}, at, w.call.failed(fmt.Errorf("%w: no walk of this board has answered it", store.ErrCursor))
+	}
+	if rows = rows[:want]; again {
+		rows = rows[1:]
+	}
+	shown := make([]standings.WalkRow, len(rows))
+	for i, r := range rows {
+		shown[i].Entry = r.entry
+	}
+	page := standings.WalkPage(s.order, at, shown)
+	return page, standings.Seen(at, page.Entries), nil
+}
+
+// want is how many entries have to be read: those of the page, and before them the last one
+// that was shown, which tells that the cursor is one of a walk of this version.
+func (w *walking) want(at store.Cursor) int {
+	if at == (store.Cursor{}) {
+		return w.limit
+	}
+	n := int(max(0, min(int64(w.limit), at.Total-at.Seen)))
+	if n > 0 && at.Seen > 0 {
+		n++
+	}
+	return n
+}
+
+// boundOf is where the page at the cursor begins; board_walk.lua knows the words.
+func boundOf(at store.Cursor) string {
+	if at.Seen == 0 {
+		return "-"
+	}
+	return "cursor"
+}
+
+// read reads the stretch of the walk at the cursor that begins at the bound, and answers where
+// the walk stands, and whether that has to be written down.
+func (w *walking) read(ctx context.Context, from store.Cursor, bound string) (s stretch, at store.Cursor, keep bool, err error) {
+	c, version, want := w.call, "", w.want(from)
+	if from != (store.Cursor{}) {
+		version = bytes64(from.Version)
+	}
+	most := want + want/4 + w.boards.sizes.stretch
+	c.script, c.intent = w.boards.scripts.walk, reading
+	c.args = []string{
+		strconv.FormatInt(w.boards.ahead.Load(), 10), version, bound, strconv.Itoa(want), strconv.Itoa(most),
+		bytes64(biased(from.Score)) + bytes64(from.Sequence),
+	}
+	r, err := w.boards.run(ctx, c, 6)
+	if err != nil {
+		return stretch{}, from, false, err
+	}
+	b := r.walkBoard()
+	if r.err != nil {
+		return stretch{}, from, false, c.misread(r.err)
+	}
+	if at, keep, err = standings.Walkable(b.info, b.log, b.idle, from); err != nil {
+		return stretch{}, from, false, c.failed(err)
+	}
+	s = stretch{version: at.Version, order: b.info.Order, limit: want}
+	if at.Version != b.info.Sequence {
+		s.limit = most
+	}
+	if r.stretch(&s); r.err != nil {
+		return stretch{}, from, false, c.misread(r.err)
+	}
+	return s, at, keep, nil
+}
+
+// keep has the board remember what it replaces, for walks of the version, or of the present
+// one, and answers the board.
+func (w *walking) keep(ctx context.Context, version string, begins bool) (store.BoardInfo, error) {
+	c, word := w.call, "goes on"
+	if begins {
+		word = "begins"
+	}
+	c.script, c.intent, c.args = w.boards.scripts.keep, writing, w.boards.logArgs(version, word)
+	r, err := w.boards.run(ctx, c, 1)
+	if errors.Is(err, store.ErrUnknown) { // a walk is a read: what was asked for was not done
+		return store.BoardInfo{}, c.failed(fmt.Errorf("%w: %v", store.ErrUnavailable, err)) //nolint:errorlint // one word of the vocabulary
+	}
+	if err != nil {
+		return store.BoardInfo{}, err
+	}
+	info := r.info()
+	if r.err != nil {
+		c.intent = reading
+		return store.BoardInfo{}, c.misread(r.err)
+	}
+	return info, nil
+}
+
+// walkBoard reads the first parts of what board_walk.lua answers.
+func (r *reply) walkBoard() walkBoard {
+	fields, now, whole := r.fields(0), time.Duration(r.number(1))*time.Microsecond, r.number(2) == 1
+	info, err := infoOf(fields)
+	if err == nil && len(fields) < 8 {
+		r.fail("a board of %d fields", len(fields))
+	}
+	b := walkBoard{info: info}
+	if r.err == nil && err == nil {
+		err = b.readLog(fields[7], whole, now)
+	}
+	if r.err == nil {
+		r.err = err
+	}
+	return b
+}
+
+// stretch reads the other parts.
+func (r *reply) stretch(s *stretch) {
+	for _, m := range r.standings(3, s.order) {
+		s.members = append(s.members, walkRow{at: positionOf(s.order, m.Score, m.Sequence), entry: m.Entry})
+	}
+	for _, f := range r.fields(5) {
+		m, err := movedOf(s.order, f.text)
+		if err != nil && r.err == nil {
+			r.err = err
+		}
+		s.moved = append(s.moved, m)
+	}
+}
