@@ -2,50 +2,131 @@ package shoal
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
+	"log/slog"
 
+	"github.com/shoalworks/shoal/internal/address"
 	"github.com/shoalworks/shoal/store"
-	"github.com/shoalworks/shoal/store/memstore"
-	"github.com/shoalworks/shoal/store/sqlitestore"
 )
+
+// Addresses say where the parts of a store are.
+type Addresses struct {
+	// Store keeps what must not be lost: profiles, results, receipts. Required.
+	Store string
+	// Fast takes over what many nodes do all the time: beats, notes, the journal, boards and
+	// the bus. It may be an engine that forgets (Redis). Default: Store plays all parts.
+	Fast string
+	// Logger hears what the engines have to tell: connections lost and found. Default: nothing
+	// is logged.
+	Logger *slog.Logger
+}
 
 // Open opens the store at address:
 //
 //   - a folder ("./game", "sqlite:./game"): SQLite, for all processes of one machine; the
 //     folder is made when it is missing,
+//   - "postgres://user:password@host:5432/database?schema=shoal": PostgreSQL, for many machines,
 //   - "memory:": this process's memory, gone with it; for tests and trials.
 //
 // An address of another form is an error that says which forms there are. Close the store
-// after the nodes that use it.
+// after the nodes that use it. Errors show no password.
 func Open(ctx context.Context, address string) (*store.Store, error) {
-	scheme, rest, found := strings.Cut(address, ":")
-	switch {
-	case address == "":
-		return nil, fmt.Errorf("shoal: open: the address of a store is empty; %s", addressForms)
-	case found && scheme == "memory":
-		if rest != "" {
-			return nil, fmt.Errorf("shoal: open %q: memory: takes no path; %s", address, addressForms)
-		}
-		return memstore.New(nil).Store()
-	case found && scheme == "sqlite":
-		return openFolder(ctx, rest)
-	case strings.Contains(address, "://"):
-		return nil, fmt.Errorf("shoal: open %q: no driver for %q; %s", address, scheme, addressForms)
-	}
-	return openFolder(ctx, address)
+	return OpenWith(ctx, Addresses{Store: address})
 }
 
-const addressForms = `a folder ("./game" or "sqlite:./game") or "memory:" expected`
-
-func openFolder(ctx context.Context, folder string) (*store.Store, error) {
-	engine, err := sqlitestore.Open(ctx, folder, nil)
-	if err != nil {
-		return nil, fmt.Errorf("shoal: %w", err)
+// OpenWith opens a store whose fast parts may be on another engine than the durable ones. Beside
+// the addresses of [Open], Fast takes those of Redis:
+//
+//   - "redis://user:password@host:6379/0?prefix=shoal", "rediss://…" with TLS,
+//   - "redis+sentinel://host1,host2/master",
+//   - "redis+cluster://host1:7000,host2:7001".
+//
+// An engine that may forget what it acknowledged is refused as Store, and so are two parts of
+// which only one is shared by several processes: nodes would see each other's profiles without
+// each other's beats.
+func OpenWith(ctx context.Context, a Addresses) (*store.Store, error) {
+	if a.Logger == nil {
+		a.Logger = slog.New(slog.DiscardHandler)
 	}
-	st, err := engine.Store()
+	st, err := a.open(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("shoal: %w", err)
+		return nil, address.Hide(fmt.Errorf("shoal: %w", err), a.Store, a.Fast)
 	}
 	return st, nil
+}
+
+func (a Addresses) open(ctx context.Context) (*store.Store, error) {
+	kinds, err := a.kinds()
+	if err != nil {
+		return nil, err
+	}
+	parts, err := openEngine(ctx, kinds.store, a.Store, a.Logger)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", address.Redacted(a.Store), err)
+	}
+	if kinds.fast == 0 {
+		return store.New(parts)
+	}
+	fast, err := openEngine(ctx, kinds.fast, a.Fast, a.Logger)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the fast part %s: %w", address.Redacted(a.Fast), err), ended(ctx, parts))
+	}
+	return store.New(composed(parts, fast))
+}
+
+// partKinds are the engines of the parts; fast is 0 when there is but one.
+type partKinds struct{ store, fast address.Kind }
+
+// kinds finds the engines, or what is wrong with the addresses.
+func (a Addresses) kinds() (k partKinds, err error) {
+	if k.store, err = address.KindOf(a.Store); err != nil {
+		return k, fmt.Errorf("open %q: %w", address.Redacted(a.Store), err)
+	}
+	if k.store == address.Redis {
+		return k, fmt.Errorf("open %s: Redis may forget what it has acknowledged, so profiles are not kept there; name a durable store (a folder, or postgres://…), and this one as the fast part beside it", address.Redacted(a.Store))
+	}
+	if a.Fast == "" || a.Fast == a.Store {
+		return k, nil
+	}
+	if k.fast, err = address.KindOf(a.Fast); err != nil {
+		return k, fmt.Errorf("open the fast part %q: %w", address.Redacted(a.Fast), err)
+	}
+	if k.store.Shared() != k.fast.Shared() {
+		return k, fmt.Errorf("open %s with the fast part %s: memory: is seen by this process alone, so both parts are there, or none", address.Redacted(a.Store), address.Redacted(a.Fast))
+	}
+	return k, nil
+}
+
+// composed is a store with the fast parts of another engine. The parts of the first engine that
+// nobody uses then end with it.
+func composed(durable, fast store.Parts) store.Parts {
+	out := store.Parts{Durable: durable.Durable, Fast: fast.Fast, Boards: fast.Boards, Bus: fast.Bus}
+	if out.Fast == nil {
+		out.Fast = fast.Durable
+	}
+	out.Also = append(closers(durable), closers(fast)...)
+	return out
+}
+
+// closers are the ends of all parts that there are. A part takes it that it is closed more than
+// once.
+func closers(p store.Parts) []func(context.Context) error {
+	out := []func(context.Context) error{p.Bus.Close, p.Boards.Close}
+	for _, r := range []store.Records{p.Fast, p.Durable} {
+		if r != nil {
+			out = append(out, r.Close)
+		}
+	}
+	return append(out, p.Also...)
+}
+
+// ended ends an engine that is not used after all.
+func ended(ctx context.Context, p store.Parts) error {
+	ctx = context.WithoutCancel(ctx)
+	var errs []error
+	for _, end := range closers(p) {
+		errs = append(errs, end(ctx))
+	}
+	return errors.Join(errs...)
 }

@@ -15,10 +15,14 @@ type spy struct {
 	calls    []string
 	commits  [][]store.Tx
 	closed   []error // what the next Close answers, in order
+	after    func(call string)
 }
 
 func (s *spy) saw(format string, args ...any) {
 	s.calls = append(s.calls, fmt.Sprintf(format, args...))
+	if s.after != nil {
+		s.after(s.calls[len(s.calls)-1])
+	}
 }
 
 // spyRecords, spyBoards and spyBus are its parts: their methods of one name differ in type.
@@ -156,5 +160,9 @@ func (s spyBus) Publish(_ context.Context, topic string, _ []byte) error {
 
 func (s spyBus) Subscribe(_ context.Context, topic string, _ func([]byte)) (store.Subscription, error) {
 	s.saw("subscribe %s", topic)
-	return nil, nil
+	return spySubscription{}, nil
 }
+
+type spySubscription struct{}
+
+func (spySubscription) Close() {}

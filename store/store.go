@@ -13,6 +13,10 @@ type Parts struct {
 	Fast    Records // beats, notes, journal. Default: Durable
 	Boards  Boards
 	Bus     Bus
+
+	// Also is what else ends with the store, after its parts: parts of the engines that nobody
+	// uses here. Default none.
+	Also []func(context.Context) error
 }
 
 // Store is what a fleet shares, as everybody but a driver's author sees it: the four parts,
@@ -42,6 +46,7 @@ func New(p Parts) (*Store, error) {
 		s.closers = append(s.closers, p.Fast.Close)
 	}
 	s.closers = append(s.closers, p.Durable.Close)
+	s.closers = append(s.closers, p.Also...)
 	return s, nil
 }
 
@@ -87,8 +92,8 @@ func (s *Store) Through(records func(Records) Records, boards func(Boards) Board
 	return out
 }
 
-// Close closes the bus, the boards, the fast records and the durable ones, in this order,
-// and returns all that went wrong. A driver that plays several parts is closed several
+// Close closes the bus, the boards, the fast records and the durable ones, in this order, then
+// what else belongs to them, and returns all that went wrong. A driver that plays several parts is closed several
 // times, and takes that.
 func (s *Store) Close(ctx context.Context) error {
 	errs := make([]error, 0, len(s.closers))

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+
+	"github.com/shoalworks/shoal/internal/address"
 )
 
 // benchCommands measure.
@@ -74,8 +76,8 @@ func (c *benchBoardsCommand) Run(ctx context.Context, o *output) error {
 }
 
 // benchFolder is where the store at an address is put, "" for memory, and what removes it.
-func benchFolder(address string) (folder string, clean func(), err error) {
-	switch address {
+func benchFolder(where string) (folder string, clean func(), err error) {
+	switch where {
 	case memoryStore:
 		return "", func() {}, nil
 	case "":
@@ -85,13 +87,16 @@ func benchFolder(address string) (folder string, clean func(), err error) {
 		}
 		return temporary, func() { _ = os.RemoveAll(temporary) }, nil
 	}
-	if err := checkEmpty(address); err != nil {
+	if kind, err := address.KindOf(where); err != nil || kind != address.Folder {
+		return "", nil, usage("--store %s: a folder, or memory:, expected: a plain SQLite file is measured beside it", address.Redacted(where))
+	}
+	if err := checkEmpty(where); err != nil {
 		return "", nil, &exitError{exitUsage, err}
 	}
-	if err := os.MkdirAll(address, 0o755); err != nil {
+	if err := os.MkdirAll(where, 0o755); err != nil {
 		return "", nil, &exitError{exitUnserved, err}
 	}
-	return address, func() {}, nil
+	return where, func() {}, nil
 }
 
 // words is the command without what is a matter of this machine.

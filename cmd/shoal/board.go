@@ -66,7 +66,7 @@ func (f *boardFlags) onBoards(ctx context.Context, o *output, do func(context.Co
 	for _, set := range opts.Sets { // for names, and for boards that mirror them
 		set.ReapEvery, set.JournalEvery = -1, -1
 	}
-	return f.onNode(ctx, o, cfg.Store, opts, func(ctx context.Context, n *shoal.Node) error {
+	return f.onNode(ctx, o, &cfg, opts, func(ctx context.Context, n *shoal.Node) error {
 		return do(ctx, &boardTool{printer{o, f.JSON}, n, n.Boards(), f.Decimals})
 	})
 }

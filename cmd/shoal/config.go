@@ -24,6 +24,7 @@ import (
 // config is what `shoal serve` runs with: flags over environment over file over defaults.
 type config struct {
 	Store  string `json:"store"`
+	Fast   string `json:"fast"`
 	Listen string `json:"listen"`
 	Name   string `json:"name"`
 	APIKey string `json:"apiKey"`
@@ -89,6 +90,7 @@ func (s *span) UnmarshalText(text []byte) error {
 func environment() map[string]string {
 	return map[string]string{
 		"SHOAL_STORE":       "store",
+		"SHOAL_FAST":        "fast",
 		"SHOAL_LISTEN":      "listen",
 		"SHOAL_NAME":        "name",
 		"SHOAL_API_KEY":     "apiKey",

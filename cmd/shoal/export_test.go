@@ -48,3 +48,9 @@ func Percent(x float64) string { return percent(x) }
 
 // ExitCode is the exit code that an error of the library has.
 func ExitCode(err error) int { return codeOf(byKind(err), io.Discard) }
+
+// Addresses are where a configuration says that the parts of the store are.
+func Addresses(path string, env []string, flags map[string]any) (shoal.Addresses, error) {
+	c, err := readConfig(path, env, flags)
+	return c.addresses(nil), err
+}

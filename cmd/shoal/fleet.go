@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/shoalworks/shoal"
@@ -18,7 +16,8 @@ import (
 // fleetFlags say which fleet a command speaks to. A command is a node of its own for as long
 // as it runs: it opens the store that the fleet shares, beside daemons and game servers.
 type fleetFlags struct {
-	Store   string         `placeholder:"ADDRESS" help:"The store that the fleet shares. Default ./game ($$SHOAL_STORE)."`
+	storeFlags
+
 	Config  string         `short:"c" type:"path" placeholder:"FILE" help:"The fleet's configuration file: beat, deadAfter, sets, boards."`
 	Timeout *time.Duration `placeholder:"SPAN" help:"How long to try at most; 0s for as long as it takes. Default 2m; exports, imports and checks take as long as they take."`
 	JSON    bool           `name:"json" help:"Print JSON: one value, or one line for each item of a list."`
@@ -54,7 +53,7 @@ func (f *setFlags) onSet(ctx context.Context, o *output, do func(context.Context
 	if f.seasons {
 		opts.Seasons = cfg.idleSeasons(f.Set)
 	}
-	return f.onNode(ctx, o, cfg.Store, opts, func(ctx context.Context, n *shoal.Node) error {
+	return f.onNode(ctx, o, &cfg, opts, func(ctx context.Context, n *shoal.Node) error {
 		return do(ctx, &setTool{printer: printer{o, f.JSON}, set: n.Set(f.Set)})
 	})
 }
@@ -65,25 +64,32 @@ func (f *fleetFlags) config() (config, error) {
 	if err != nil {
 		return config{}, &exitError{exitUsage, err}
 	}
-	if err := checkExists(cfg.Store); err != nil {
+	if err := cfg.checkExists(); err != nil {
 		return config{}, &exitError{exitUnserved, err}
 	}
 	return cfg, nil
 }
 
 // onNode opens the store, becomes a node, and runs do with it. Everything ends in order.
-func (f *fleetFlags) onNode(ctx context.Context, o *output, address string, opts *shoal.Options, do func(context.Context, *shoal.Node) error) error {
+func (f *fleetFlags) onNode(ctx context.Context, o *output, cfg *config, opts *shoal.Options, do func(context.Context, *shoal.Node) error) error {
+	return f.onStore(ctx, o, cfg, func(ctx context.Context, st *store.Store) error {
+		return f.asNode(ctx, o, st, opts, do)
+	})
+}
+
+// onStore opens the store and runs do with it, without a node. Everything ends in order.
+func (f *fleetFlags) onStore(ctx context.Context, o *output, cfg *config, do func(context.Context, *store.Store) error) error {
 	if limit := f.limit(); limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	st, err := shoal.Open(ctx, address)
+	st, err := shoal.OpenWith(ctx, cfg.addresses(f.logger(o)))
 	if err != nil {
 		return &exitError{exitUnserved, err}
 	}
 	end := context.WithoutCancel(ctx)
-	err = f.asNode(ctx, o, st, opts, do)
+	err = do(ctx, st)
 	return errors.Join(err, st.Close(end))
 }
 
@@ -139,20 +145,7 @@ func (f *fleetFlags) limit() time.Duration {
 }
 
 func (f *fleetFlags) overrides() map[string]any {
-	if f.Store == "" {
-		return nil
-	}
-	return map[string]any{"store": f.Store}
-}
-
-// checkExists refuses a folder that is no store: a mistyped path would show an empty fleet.
-func checkExists(address string) error {
-	folder, ok := strings.CutPrefix(address, "sqlite:")
-	if !ok && strings.Contains(address, ":") {
-		return nil // not a folder
-	}
-	if _, err := os.Stat(folder); err != nil {
-		return fmt.Errorf("--store %s: there is no store: %w", address, err)
-	}
-	return nil
+	out := make(map[string]any)
+	f.override(out)
+	return out
 }

@@ -72,7 +72,7 @@ func (f *seasonFlags) onSeason(ctx context.Context, o *output, do func(context.C
 	for _, set := range opts.Sets { // for titles, and to rebuild boards from
 		set.ReapEvery, set.JournalEvery = -1, -1
 	}
-	return f.onNode(ctx, o, cfg.Store, opts, func(ctx context.Context, n *shoal.Node) error {
+	return f.onNode(ctx, o, &cfg, opts, func(ctx context.Context, n *shoal.Node) error {
 		t := &seasonTool{printer: printer{o, f.JSON}, node: n, series: n.Season(name)}
 		var err error
 		if t.status, err = t.series.Look(ctx); err != nil {

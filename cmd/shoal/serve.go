@@ -18,7 +18,8 @@ import (
 // serveCommand runs a daemon.
 type serveCommand struct {
 	Config string `short:"c" type:"path" placeholder:"FILE" help:"Configuration file (YAML or JSON): sets, boards, seasons. Flags win over the environment, the environment over the file."`
-	Store  string `placeholder:"ADDRESS" help:"The store that the fleet shares: a folder, or memory: for a trial. Default ./game ($$SHOAL_STORE)."`
+	storeFlags
+
 	Listen string `placeholder:"HOST:PORT" help:"Where to listen. Other than loopback needs an API key. Default 127.0.0.1:7077 ($$SHOAL_LISTEN)."`
 	Name   string `placeholder:"NAME" help:"Readable part of the node's id. Default node ($$SHOAL_NAME)."`
 
@@ -36,6 +37,10 @@ Several daemons share one store and need nothing else to agree:
   shoal serve --store ./game --listen 127.0.0.1:7077
   shoal serve --store ./game --listen 127.0.0.1:7078
 
+On several machines PostgreSQL keeps what must last, and Redis takes over what many nodes do all the time:
+
+  SHOAL_STORE=postgres://shoal:PASSWORD@db/shoal SHOAL_FAST=redis://:PASSWORD@cache/0 shoal serve
+
 Then, for example:
 
   curl -H 'Content-Type: application/json' -d '{"set":"players","key":"u_42"}' \
@@ -43,7 +48,8 @@ Then, for example:
 
 The API key is read from $SHOAL_API_KEY or the file only, never from a flag. Without one the daemon serves loopback
 only. $SHOAL_METRICS_KEY is a second one that opens /metrics (for Prometheus) and nothing else. Further environment
-variables: SHOAL_BEAT, SHOAL_DEAD_AFTER. SIGTERM and Ctrl-C end it in order: calls in flight, sessions, seasons,
+variables: SHOAL_BEAT, SHOAL_DEAD_AFTER. An address with a password belongs there or into the file, too: flags are seen by
+everybody on the machine. SIGTERM and Ctrl-C end it in order: calls in flight, sessions, seasons,
 boards.
 
 Exit codes: 0 ended in order; 1 ended with something unfinished; 2 the configuration is wrong; 4 no store or no port.`
@@ -68,11 +74,12 @@ func (c *serveCommand) Run(ctx context.Context, o *output) error {
 
 func (c *serveCommand) flags() map[string]any {
 	out := make(map[string]any)
-	for member, value := range map[string]string{"store": c.Store, "listen": c.Listen, "name": c.Name} {
+	for member, value := range map[string]string{"listen": c.Listen, "name": c.Name} {
 		if value != "" {
 			out[member] = value
 		}
 	}
+	c.override(out)
 	return out
 }
 
@@ -148,7 +155,7 @@ func shortened(c season.Config, length time.Duration) season.Config {
 
 // serve opens the store, starts the node and serves it; everything ends in order.
 func serve(ctx context.Context, cfg config, opts *shoal.Options) error {
-	st, err := shoal.Open(ctx, cfg.Store)
+	st, err := shoal.OpenWith(ctx, cfg.addresses(opts.Node.Logger))
 	if err != nil {
 		return &exitError{exitUnserved, err}
 	}

@@ -2,5 +2,5 @@ package main
 
 // storeCommands are about what is stored, whatever it means.
 type storeCommands struct {
-	Check storeCheckCommand `cmd:"" help:"Compare what the store keeps beside boards with their entries."`
+	Check storeCheckCommand `cmd:"" help:"Look at the engines behind the store, and compare what they keep beside boards with the entries."`
 }

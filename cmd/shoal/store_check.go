@@ -4,32 +4,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/dustin/go-humanize"
 
-	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/internal/name"
 	"github.com/shoalworks/shoal/store"
 )
 
 // storeCheckCommand checks a store.
 type storeCheckCommand struct {
-	Repair bool     `help:"Put right what is wrong."`
-	Board  []string `placeholder:"NAME" help:"Only this board; may be given several times."`
-	boardFlags
+	Repair bool     `help:"Put boards right that are wrong."`
+	Board  []string `placeholder:"NAME" help:"Of the boards only this one; may be given several times."`
+	fleetFlags
 }
 
 // Help is shown by --help.
 func (*storeCheckCommand) Help() string {
-	return `Asks each part of the store whether it answers, and compares what it keeps beside the entries of boards (counts, of which
-ranks are made) with the entries themselves, board by board, while servers write. It exits with 1 when something is
-wrong and was not put right.
+	return `Looks at each part of the store: which engine it is and how it is set, how long a read and a write of a probe take, how
+its clock goes, and what an operator should change. Then compares what the engine keeps beside the entries of boards
+(counts, of which ranks are made) with the entries themselves, board by board, while servers write. It becomes no node.
+
+It exits with 1 when data that Shoal calls safe may be lost (a line with DANGER), or a board is wrong and was not put
+right, and with 4 when a part does not answer.
 
   shoal store check
   shoal store check --repair --board Kills
 
 ` + exitCodes
+}
+
+// storeTool is what a command on a store as a whole works with.
+type storeTool struct {
+	printer
+	st *store.Store
 }
 
 // Run checks.
@@ -40,53 +47,57 @@ func (c *storeCheckCommand) Run(ctx context.Context, o *output) error {
 			return &exitError{exitUsage, err}
 		}
 	}
-	return c.onBoards(ctx, o, func(ctx context.Context, t *boardTool) error {
-		parts, err := t.checkParts(ctx)
-		if err != nil {
-			return err
-		}
-		names := c.Board
-		if len(names) == 0 {
-			if names, err = t.names(ctx, ""); err != nil {
-				return err
-			}
-		}
-		sum, err := c.checkAll(ctx, t, names)
-		if err != nil {
-			return err
-		}
-		return t.printCheck(sum, parts)
+	cfg, err := c.config()
+	if err != nil {
+		return err
+	}
+	return c.onStore(ctx, o, &cfg, func(ctx context.Context, st *store.Store) error {
+		t := &storeTool{printer{o, c.JSON}, st}
+		return byKind(c.check(ctx, t))
 	})
 }
 
-// checkedPart is a part of the store that answers.
-type checkedPart struct {
-	Part   string  `json:"part"`
-	Ahead  float64 `json:"aheadSeconds"` // its clock before this machine's
-	Answer float64 `json:"answerSeconds"`
+// check looks at the parts, then at the boards, and says the sum of it.
+func (c *storeCheckCommand) check(ctx context.Context, t *storeTool) error {
+	parts := t.examine(ctx)
+	var (
+		sum checkedSum
+		err error
+	)
+	if answers(parts, store.RoleBoards) {
+		if sum, err = c.checkBoards(ctx, t); err != nil {
+			return err
+		}
+	}
+	sum.Parts = parts
+	if err := t.printCheck(sum); err != nil {
+		return err
+	}
+	return sum.verdict()
 }
 
-// checkParts asks the parts of the store for the time.
-func (t *boardTool) checkParts(ctx context.Context) ([]checkedPart, error) {
-	st, clk := t.node.Store(), clock.System()
-	parts := []struct {
-		name    string
-		records store.Records
-	}{{"durable", st.Durable()}, {"fast", st.Fast()}}
-	if st.OneRecords() {
-		parts = parts[:1]
-	}
-	var out []checkedPart
-	for _, p := range parts {
-		before := clk.Now()
-		now, err := p.records.Now(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("the %s part of the store: %w", p.name, err)
+func (c *storeCheckCommand) checkBoards(ctx context.Context, t *storeTool) (checkedSum, error) {
+	names := c.Board
+	if len(names) == 0 {
+		var err error
+		if names, err = boardNames(ctx, t.st.Boards()); err != nil {
+			return checkedSum{}, err
 		}
-		took := clk.Now().Sub(before)
-		out = append(out, checkedPart{p.name, now.Sub(before.Add(took / 2)).Round(time.Millisecond).Seconds(), took.Round(time.Microsecond).Seconds()})
 	}
-	return out, nil
+	return c.checkAll(ctx, t, names)
+}
+
+// boardNames are all boards that a store has.
+func boardNames(ctx context.Context, boards store.Boards) (names []string, err error) {
+	for after := ""; ; after = names[len(names)-1] {
+		page, err := boards.List(ctx, "", after, store.MaxPage)
+		if err != nil {
+			return nil, err
+		}
+		if names = append(names, page...); len(page) < store.MaxPage {
+			return names, nil
+		}
+	}
 }
 
 // checkedBoard is what --json prints of a board.
@@ -106,14 +117,34 @@ type checkedSum struct {
 	Parts   []checkedPart `json:"parts"`
 }
 
-func (c *storeCheckCommand) checkAll(ctx context.Context, t *boardTool, names []string) (checkedSum, error) {
+// verdict is the error of a store that is not as it should be.
+func (s *checkedSum) verdict() error {
+	silent, dangers := 0, 0
+	for _, p := range s.Parts {
+		if p.Error != "" {
+			silent++
+		}
+		dangers += p.dangers()
+	}
+	switch {
+	case silent > 0:
+		return &exitError{exitUnserved, fmt.Errorf("%s of the store not answering", countOf(silent, "part is", "parts are"))}
+	case dangers > 0:
+		return &exitError{exitFailed, fmt.Errorf("%s: data that Shoal calls safe may be lost", countOf(dangers, "danger", "dangers"))}
+	case s.Wrong > 0:
+		return &exitError{exitFailed, fmt.Errorf("%s wrong; --repair puts right what can be", countOf(s.Wrong, "board is", "boards are"))}
+	}
+	return nil
+}
+
+func (c *storeCheckCommand) checkAll(ctx context.Context, t *storeTool, names []string) (checkedSum, error) {
 	var sum checkedSum
 	p := newProgress(t.output, fmt.Sprintf("of %d boards", len(names)))
 	defer p.done()
 	for _, one := range names {
-		found, err := t.raw().Check(ctx, one, c.Repair)
+		found, err := t.st.Boards().Check(ctx, one, c.Repair)
 		switch {
-		case errors.Is(err, store.ErrNoBoard) && len(c.Board) == 0: // nobody has written to it, or it was dropped meanwhile
+		case errors.Is(err, store.ErrNoBoard) && len(c.Board) == 0: // it was dropped meanwhile
 			continue
 		case errors.Is(err, store.ErrNoBoard):
 			return sum, missing("there is no board %q; shoal board list shows which there are", one)
@@ -141,7 +172,7 @@ func (c *storeCheckCommand) checkAll(ctx context.Context, t *boardTool, names []
 }
 
 // printChecked shows what is wrong with a board.
-func (t *boardTool) printChecked(c checkedBoard) error {
+func (t *storeTool) printChecked(c checkedBoard) error {
 	return t.print(c, func() {
 		for _, problem := range c.Problems {
 			fmt.Fprintf(t.out, "%s: %s\n", c.Board, plain(problem))
@@ -152,30 +183,10 @@ func (t *boardTool) printChecked(c checkedBoard) error {
 	})
 }
 
-// printCheck shows the sum, and fails when something is wrong.
-func (t *boardTool) printCheck(sum checkedSum, parts []checkedPart) error {
-	sum.Parts = parts
-	if err := t.print(sum, func() {
-		for _, p := range parts {
-			fmt.Fprintf(t.out, "%s: answers, %s\n", p.Part, p.clock())
-		}
+// printCheck shows the parts and the sum.
+func (t *storeTool) printCheck(sum checkedSum) error {
+	return t.print(sum, func() {
+		t.printParts(sum.Parts)
 		fmt.Fprintf(t.out, "%s with %s entries checked: %d wrong, %d put right\n", countOf(sum.Boards, "board", "boards"), humanize.Comma(sum.Entries), sum.Wrong, sum.Fixed)
-	}); err != nil {
-		return err
-	}
-	if sum.Wrong > 0 {
-		return &exitError{exitFailed, fmt.Errorf("%s wrong; --repair puts right what can be", countOf(sum.Wrong, "board is", "boards are"))}
-	}
-	return nil
-}
-
-// clock says how the clock of a part goes, as far as a second matters.
-func (p checkedPart) clock() string {
-	switch ahead := time.Duration(p.Ahead * float64(time.Second)); {
-	case ahead >= time.Second:
-		return fmt.Sprintf("with a clock that is %v before this machine's", ahead)
-	case ahead <= -time.Second:
-		return fmt.Sprintf("with a clock that is %v behind this machine's", -ahead)
-	}
-	return "with the time of this machine"
+	})
 }

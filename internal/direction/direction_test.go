@@ -19,6 +19,7 @@ var allowed = map[string][]string{
 	"doc":                {},
 	"clock":              {},
 	"internal/name":      {},
+	"internal/address":   {},
 	"internal/direction": {},
 	"internal/form":      {"doc"},
 	"store":              {},
@@ -60,7 +61,7 @@ var parts = []string{
 // domain is what the facade wires together.
 var domain = []string{
 	"doc", "schema", "codec", "exchange", "clock", "internal/name", "internal/form", "internal/field",
-	"store", "store/memstore", "store/sqlitestore", "store/overlay",
+	"store", "store/memstore", "store/sqlitestore", "store/overlay", "internal/address",
 	"node", "pipeline", "profile", "shared", "board", "season",
 }
 

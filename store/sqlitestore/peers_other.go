@@ -15,3 +15,5 @@ func startPeers(ctx context.Context, folder string, o Options, _ func(topic stri
 func (*peers) send([]byte)                {}
 func (*peers) stop()                      {}
 func (*peers) wait(context.Context) error { return nil }
+
+func (*peers) place() (folder string, connected bool) { return "", false }

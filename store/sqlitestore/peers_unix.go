@@ -102,6 +102,9 @@ func (p *peers) bind() (err error) {
 	return nil
 }
 
+// place is where the sockets are, and whether the own one is there.
+func (p *peers) place() (folder string, connected bool) { return p.folder, p.socket != nil }
+
 // shorten finds a way to write the folder's path as the address of a socket. On Linux any
 // folder has a short name while it is open.
 func (p *peers) shorten() error {
