@@ -3,7 +3,9 @@ package profile_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -433,6 +435,39 @@ func TestQuietWithAHolderThatDoesNotVouch(t *testing.T) {
 		time.Sleep(6 * time.Minute)
 		if l := b.load("u", &profile.LoadOptions{Quiet: true}).Loaded(); l.Evidence != node.EvidenceLease {
 			t.Errorf("%+v", l)
+		}
+	})
+}
+
+// A release may join a hand-over at the very moment at which its final save lands: either says
+// how the session ended, and nothing is read while it is written.
+func TestReleaseMeetsTheLandingHandOver(t *testing.T) {
+	bubble(t, func(t *testing.T, f *fleet) {
+		a, b := f.start("a", nil), f.start("b", nil)
+		slow := func(c faultstore.Call) faultstore.Fault {
+			if c.Part == faultstore.Durable && c.Write {
+				return faultstore.Fault{Back: 100 * time.Millisecond}
+			}
+			return faultstore.Fault{}
+		}
+		for i := range 40 {
+			key := fmt.Sprint("u", i)
+			s := a.load(key, nil)
+			a.faults.SetRule(slow)
+			var wg sync.WaitGroup
+			wg.Go(func() { b.load(key, nil) })
+			for s.Leaving() == 0 && s.Reason() == 0 {
+				time.Sleep(time.Millisecond)
+			}
+			time.Sleep(99 * time.Millisecond) // the save lands now
+			if err := s.Release(t.Context()); err != nil {
+				t.Error(err)
+			}
+			wg.Wait()
+			a.faults.SetRule(nil)
+			if r := s.Reason(); r != profile.HandedOver && r != profile.Released {
+				t.Errorf("%s ended as %v", key, r)
+			}
 		}
 	})
 }

@@ -133,10 +133,9 @@ func (s *Session) giveUpLocked(now time.Time) {
 // left ends a session whose final save is stored, and tells the asker.
 func (s *Session) left(lv *leaving) {
 	s.mu.Lock()
-	rec := s.mu.rec
+	rec, why := s.mu.rec, lv.why // a Release may join the end until it is over
 	s.tidyLocked(true)
 	s.mu.Unlock()
-	why := lv.why
 	if rec.session != nil {
 		if why != Lost {
 			why = HandedOver
