@@ -67,3 +67,19 @@ func TestFastRecords(t *testing.T) {
 		return wholeRecords{e.Fast(), e}
 	}))
 }
+
+// wholeBus closes the engine with the part.
+type wholeBus struct {
+	store.Bus
+	engine *pgstore.Engine
+}
+
+func (w wholeBus) Close(ctx context.Context) error {
+	return errors.Join(w.Bus.Close(ctx), w.engine.Close(ctx))
+}
+
+func TestBus(t *testing.T) {
+	storetest.Bus(t, harness(func(e *pgstore.Engine) store.Bus {
+		return wholeBus{e.Bus(), e}
+	}))
+}

@@ -31,6 +31,7 @@ const (
 	codeDeadlock        = "40P01"
 	codeUnsupported     = "0A000"
 	codeReadOnly        = "25006"
+	codeUndefined       = "42883" // no such function
 	codeDiskFull        = "53100"
 	codeAdminShutdown   = "57P01"
 	codeCrashShutdown   = "57P02"
