@@ -66,9 +66,21 @@ func (a address) prepare() {
 	if _, named := c.RuntimeParams["application_name"]; !named {
 		c.RuntimeParams["application_name"] = "shoal"
 	}
-	if a.pooler {
+	if !a.pooler {
+		maps.Copy(c.RuntimeParams, session())
+	} else {
 		c.DefaultQueryExecMode = pgx.QueryExecModeExec
 		c.StatementCacheCapacity, c.DescriptionCacheCapacity = 0, 0
+	}
+}
+
+// session are the settings of our sessions; a pooler would refuse them. A plan that is kept from
+// when a table was empty would read the whole of it for ever: no plan does while it has an
+// index. A process that stops in the middle of a transaction loses its locks.
+func session() map[string]string {
+	return map[string]string{
+		"enable_seqscan": "off", "jit": "off",
+		"idle_in_transaction_session_timeout": "10s",
 	}
 }
 

@@ -14,6 +14,7 @@ type Engine struct {
 	database, reserved *database // the second is for what is urgent
 	durable, live      *records
 	boards             store.Boards
+	bus                *bus
 }
 
 // Open connects to the server of an address and makes or migrates its schema. ctx bounds the
@@ -46,6 +47,7 @@ func Open(ctx context.Context, url string, options *Options) (*Engine, error) {
 		durable: newRecords(ctx, d, "records", store.Abilities{MultiKey: true, Durable: true, Shared: true, Scan: true}),
 		live:    newRecords(ctx, d, "live", store.Abilities{MultiKey: true, Shared: true, Scan: true}).urgently(ctx, reserved),
 		boards:  newBoards(d),
+		bus:     startBus(ctx, d),
 	}, nil
 }
 
@@ -80,9 +82,18 @@ func (e *Engine) Fast() store.Records { return e.live }
 // made from them.
 func (e *Engine) Boards() store.Boards { return e.boards }
 
+// Bus carries messages between the engines on the schema, of any number of processes.
+func (e *Engine) Bus() store.Bus { return e.bus }
+
+// Store is the whole engine as everybody but a driver's author sees it. Closing it closes the
+// parts; close the engine, too.
+func (e *Engine) Store() (*store.Store, error) {
+	return store.New(store.Parts{Durable: e.durable, Fast: e.live, Boards: e.boards, Bus: e.bus})
+}
+
 // Close closes the parts, each after its calls in flight, and the connections.
 func (e *Engine) Close(ctx context.Context) error {
-	var errs []error
+	errs := []error{e.bus.Close(ctx)}
 	if e.boards != nil {
 		errs = append(errs, e.boards.Close(ctx))
 	}

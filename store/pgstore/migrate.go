@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
@@ -25,7 +27,7 @@ func (d *database) migrate(ctx context.Context) error {
 	pause := 10 * time.Millisecond
 	for attempt := 1; ; attempt++ {
 		err := d.migrateOnce(ctx, files)
-		if err == nil || errors.Is(err, ErrNewerSchema) || attempt == 10 || ctx.Err() != nil {
+		if err == nil || attempt == 10 || !errors.Is(err, ErrSchema) || !racing(failureOf(err)) {
 			return err
 		}
 		d.options.Logger.Debug("migration repeated", "schema", d.address.schema, "attempt", attempt, "err", err)
@@ -61,6 +63,9 @@ func (d *database) migrateOnce(ctx context.Context, files fs.FS) error {
 	for _, r := range results {
 		d.options.Logger.Info("schema migrated", "schema", d.address.schema, "version", r.Source.Version, "took", r.Duration)
 	}
+	if len(results) > 0 {
+		d.addExtras(ctx)
+	}
 	return nil
 }
 
@@ -78,6 +83,9 @@ func (d *database) schemaVersion(ctx context.Context) (version int64, err error)
 func serverError(err error) error {
 	if err == nil {
 		return nil
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && strings.Contains(e.Message, "unsupported startup parameter") {
+		return fmt.Errorf("%w: a pooler stands before it, say pooler=transaction in the address: %w", ErrServer, err)
 	}
 	return fmt.Errorf("%w: %w", ErrServer, err)
 }

@@ -14,30 +14,42 @@ func (d *database) renderedMigrations(ctx context.Context) fs.FS {
 	if err := d.pool.QueryRow(ctx, `SELECT version()`).Scan(&version); err == nil && strings.Contains(version, "CockroachDB") {
 		collate = "" // its strings are in the order of their bytes
 	}
-	return render(d.address, collate)
+	return render(migrationFiles(), d.address, collate)
 }
 
-func render(a address, collate string) fs.FS {
-	live := "UNLOGGED"
-	if a.logged {
-		live = ""
-	}
+func migrationFiles() fs.FS {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		panic("pgstore: no migrations in the program: " + err.Error())
 	}
+	return files
+}
+
+// render fills in the placeholders of SQL files.
+func render(files fs.FS, a address, collate string) fs.FS {
+	live := "UNLOGGED"
+	if a.logged {
+		live = ""
+	}
 	return rendered{files, strings.NewReplacer("{s}", `"`+a.schema+`"`, "{collate}", collate, "{live}", live)}
 }
 
-// Migrations are the files that [Open] brings a schema forward with, in the form of
-// github.com/pressly/goose, for operators who do so themselves: the server's role then needs no
-// right to create anything. An empty schema is [DefaultSchema]; logged is as in the address. Each file has to be followed by a
-// row (version, now()) in the table "migrations" of the schema.
+// Migrations are the files that [Open] brings a schema forward with, for operators who do so
+// themselves: the role of the daemons then needs no right to create
+// anything. They are in the form of github.com/pressly/goose; what is behind "+goose Down"
+// takes a migration back. An empty schema is [DefaultSchema]; logged is as the address says it.
+//
+// They expect the schema and its table of versions:
+//
+//	CREATE SCHEMA shoal;
+//	CREATE TABLE shoal.migrations (version bigint NOT NULL PRIMARY KEY, applied timestamptz NOT NULL);
+//
+// and each is followed by a row of that: its number, and the time.
 func Migrations(schema string, logged bool) fs.FS {
 	if schema == "" {
 		schema = DefaultSchema
 	}
-	return render(address{schema: schema, logged: logged}, `COLLATE "C"`)
+	return render(migrationFiles(), address{schema: schema, logged: logged}, `COLLATE "C"`)
 }
 
 // rendered is a file system whose files have placeholders filled in.

@@ -31,10 +31,15 @@ const (
 	codeDeadlock        = "40P01"
 	codeUnsupported     = "0A000"
 	codeReadOnly        = "25006"
+	codeUndefined       = "42883" // no such function
 	codeDiskFull        = "53100"
 	codeAdminShutdown   = "57P01"
 	codeCrashShutdown   = "57P02"
 	codeUniqueViolation = "23505"
+	codeDuplicateTable  = "42P07"
+	codeDuplicateSchema = "42P06"
+	codeDuplicateObject = "42710"
+	codeInternal        = "XX000" // "tuple concurrently updated", among others
 	codeUncategorized   = "XXUUU"
 	codeCommittedAnyway = "XXA00"
 
@@ -89,4 +94,13 @@ func passing(f failure) bool {
 // poisoned tells that one write of a group may be what the engine refused all of them for.
 func poisoned(f failure) bool {
 	return !uncertain(f) && (strings.HasPrefix(f.code, classData) || strings.HasPrefix(f.code, classLimit))
+}
+
+// racing tells that a migration may have failed only because another process made the same.
+func racing(f failure) bool {
+	switch f.code {
+	case codeUniqueViolation, codeDuplicateSchema, codeDuplicateTable, codeDuplicateObject, codeInternal:
+		return true
+	}
+	return passing(f)
 }

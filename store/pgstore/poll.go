@@ -1,0 +1,129 @@
+package pgstore
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/shoalworks/shoal/clock"
+)
+
+const (
+	// settleTime is how long after it was stamped a row may become visible, by the server's
+	// clock: rows younger than that are looked for again.
+	settleTime = 5 * time.Second
+
+	// idlePoll is how often somebody looks who has nothing to look for.
+	idlePoll = time.Hour
+
+	pollPage = 500
+
+	selectNew = `SELECT id, sent, clock_timestamp(), topic, payload FROM {s}.messages
+		WHERE sent > $1::timestamptz AND topic = ANY($2::text[]) AND origin <> $3::text AND NOT id = ANY($4::bigint[])
+		ORDER BY sent LIMIT $5::bigint`
+)
+
+// poller is where a bus that cannot listen has come to in the messages table.
+type poller struct {
+	bus  *bus
+	low  time.Time           // by the server's clock: everything up to here was seen, or comes no more
+	seen map[int64]time.Time // what was seen beyond, and when it was sent
+}
+
+// poll looks for messages until that fails. Nobody looks while nothing is subscribed to.
+func (b *bus) poll(ctx context.Context) error {
+	p := &poller{bus: b}
+	idle := true
+	for {
+		wait, interrupt := context.WithCancel(ctx)
+		err := p.step(ctx, wait, interrupt, &idle)
+		interrupt()
+		if ctx.Err() != nil {
+			return ended(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("pgstore: poll: %w", err)
+		}
+	}
+}
+
+// step looks once, and waits for the next time or until what is subscribed to changes, which
+// interrupt tells. What was sent while nothing was subscribed to is left out.
+func (p *poller) step(ctx, wait context.Context, interrupt context.CancelFunc, idle *bool) error {
+	release := p.bus.changes.take(interrupt)
+	defer release()
+	topics := p.bus.hub.topics()
+	every := p.bus.database.options.PollEvery
+	switch {
+	case len(topics) == 0:
+		*idle, every = true, idlePoll
+	case *idle:
+		if err := p.begin(ctx); err != nil {
+			return err
+		}
+		*idle = false
+	default:
+		if err := p.look(ctx, topics); err != nil {
+			return err
+		}
+	}
+	release()
+	_ = clock.Sleep(wait, p.bus.database.options.Clock, every)
+	return nil
+}
+
+// begin starts with what is sent from now on.
+func (p *poller) begin(ctx context.Context) error {
+	p.seen = make(map[int64]time.Time)
+	return p.bus.database.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		return c.QueryRow(ctx, selectNow).Scan(&p.low)
+	})
+}
+
+// look delivers what is new.
+func (p *poller) look(ctx context.Context, topics []string) error {
+	for {
+		n, err := p.page(ctx, topics)
+		if err != nil || n < pollPage {
+			return err
+		}
+	}
+}
+
+// polled is a row of selectNew.
+type polled struct {
+	id        int64
+	sent, now time.Time
+	topic     string
+	payload   []byte
+}
+
+// page delivers one page of what is new, and answers how much it was.
+func (p *poller) page(ctx context.Context, topics []string) (int, error) {
+	d := p.bus.database
+	var news []polled
+	err := d.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
+		rows, err := c.Query(ctx, d.sql(selectNew), p.low, topics, p.bus.origin, slices.AppendSeq([]int64{}, maps.Keys(p.seen)), int64(pollPage))
+		if err != nil {
+			return err
+		}
+		news, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (m polled, err error) {
+			err = row.Scan(&m.id, &m.sent, &m.now, &m.topic, &m.payload)
+			return m, err
+		})
+		return err
+	})
+	for _, m := range news {
+		p.seen[m.id] = m.sent
+		p.bus.hub.deliver(m.topic, m.payload)
+		if low := m.now.Add(-settleTime); low.After(p.low) {
+			p.low = low
+		}
+	}
+	maps.DeleteFunc(p.seen, func(_ int64, sent time.Time) bool { return !sent.After(p.low) })
+	return len(news), err
+}
