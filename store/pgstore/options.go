@@ -52,6 +52,8 @@ type Options struct {
 	// PollEvery is how often the bus looks for messages where it cannot listen (behind a
 	// transaction pooler, and on engines without LISTEN). Default: 250 ms.
 	PollEvery time.Duration
+
+	boards *boardOptions
 }
 
 // withDefaults is o with every default filled in, or everything that is wrong with it.

@@ -130,6 +130,29 @@ func (d *Directory) Fetch(s *Shelf) error {
 	return nil
 }
 
+// Cut is a bucket that Balance will cut: it asks for the entries that come Size, twice Size, …
+// up to Times times Size after the one at From.
+type Cut struct {
+	From  Position
+	Times int64
+}
+
+// Cuts are the buckets that Balance will cut, so that a driver can read where in one go.
+func (d *Directory) Cuts() (cuts []Cut) {
+	size := d.Sizes.Bucket
+	for _, s := range d.Shelves {
+		if !s.Changed {
+			continue
+		}
+		for _, b := range s.Buckets {
+			if b.Entries > 2*size {
+				cuts = append(cuts, Cut{From: b.From, Times: (b.Entries - size - 1) / size})
+			}
+		}
+	}
+	return cuts
+}
+
 // Balance cuts what has become too large and joins what has become too small, among the
 // changed. nth answers the position of the entry that comes n after the first one at or
 // after from.

@@ -57,10 +57,23 @@ func (c *counts) apply(t *rapid.T, p standings.Position, more bool) {
 
 // balance cuts and joins, and sends every shelf through its stored form.
 func (c *counts) balance(t *rapid.T) {
+	foretold := make(map[standings.Position]standings.Position)
+	for _, cut := range c.d.Cuts() {
+		for from := cut.From; cut.Times > 0; cut.Times-- {
+			foretold[from] = c.nth(from, c.d.Sizes.Bucket)
+			from = foretold[from]
+		}
+	}
 	err := c.d.Balance(func(from standings.Position, n int64) (standings.Position, error) {
-		at, _ := slices.BinarySearchFunc(c.entries, from, standings.Position.Compare)
-		return c.entries[at+int(n)], nil
+		next, ok := foretold[from]
+		if delete(foretold, from); !ok || next != c.nth(from, n) {
+			t.Fatalf("the cut at %s is not foretold", from)
+		}
+		return next, nil
 	})
+	if len(foretold) > 0 {
+		t.Fatalf("cuts that were foretold are not made: %v", foretold)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,6 +84,12 @@ func (c *counts) balance(t *rapid.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// nth is the entry that comes n after the first one at or after from.
+func (c *counts) nth(from standings.Position, n int64) standings.Position {
+	at, _ := slices.BinarySearchFunc(c.entries, from, standings.Position.Compare)
+	return c.entries[at+int(n)]
 }
 
 // better is how many entries the directory says are better, short of p's own bucket, and

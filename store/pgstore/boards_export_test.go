@@ -1,0 +1,26 @@
+package pgstore
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Boards are what tests set of boards: buckets and shelves, and the stretches of walks, so
+// small that their edges are reached, and how far the server's clock is taken to be ahead.
+type Boards struct{ options boardOptions }
+
+// NewBoards sets the sizes.
+func NewBoards(bucket int64, shelf int) *Boards {
+	b := &Boards{boardOptions{bucketSizes(), new(atomic.Int64)}}
+	b.options.sizes.Bucket, b.options.sizes.Shelf, b.options.sizes.Stretch = bucket, shelf, 0
+	return b
+}
+
+// Options are o for an engine that has b. Engines may share b.
+func (b *Boards) Options(o Options) *Options {
+	o.boards = &b.options
+	return &o
+}
+
+// Pass lets time go by.
+func (b *Boards) Pass(d time.Duration) { b.options.ahead.Add(int64(d / time.Microsecond)) }
