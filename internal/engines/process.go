@@ -165,14 +165,13 @@ func (p *process) kill() error {
 	}
 	<-p.done
 	// Its children hold on to what they share until they are gone, which is not at once.
-	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
-	defer cancel()
-	for slices.ContainsFunc(below, alive) {
-		if err := clock.Sleep(ctx, clock.System(), time.Millisecond); err != nil {
-			return fmt.Errorf("engines: kill %s: %v: %w", filepath.Base(p.path), below, err)
+	for range stopWithin / time.Millisecond {
+		if !slices.ContainsFunc(below, alive) {
+			return nil
 		}
+		<-clock.System().NewTimer(time.Millisecond).C()
 	}
-	return nil
+	return fmt.Errorf("engines: kill %s: its children %v stay", filepath.Base(p.path), below)
 }
 
 // signal sends a signal to the process, and then to what it has started meanwhile.
