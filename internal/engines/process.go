@@ -32,7 +32,8 @@ var errEnded = errors.New("the process has ended")
 type program struct {
 	path     string
 	args     []string
-	folder   string         // where it runs and logs
+	folder   string         // where it runs
+	log      string         // what it says; default: a file beside the folder
 	as       *account       // nil: as we do
 	stop     syscall.Signal // ends it in order
 	close    syscall.Signal // ends it for good, leaving nothing in the system
@@ -191,6 +192,9 @@ func (p *process) signal(s syscall.Signal) error {
 }
 
 func (p *process) logName() string {
+	if p.log != "" {
+		return p.log
+	}
 	return filepath.Join(filepath.Dir(p.folder), filepath.Base(p.folder)+".log")
 }
 
