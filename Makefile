@@ -43,6 +43,10 @@ build: ## build bin/shoal
 demo: ## three nodes and a few hundred players in one process; FOR=90s
 	$(GO) run ./cmd/shoal demo --for $(FOR)
 
+.PHONY: engines
+engines: ## install what is missing of PostgreSQL, Redis and PgBouncer, for the tests of the drivers; none is started
+	.ci/engines
+
 .PHONY: bench
 bench: ## all benchmarks; BENCH=regexp, PKG=./doc
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)

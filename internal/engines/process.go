@@ -32,7 +32,8 @@ var errEnded = errors.New("the process has ended")
 type program struct {
 	path     string
 	args     []string
-	folder   string         // where it runs and logs
+	folder   string         // where it runs
+	log      string         // what it says; default: a file beside the folder
 	as       *account       // nil: as we do
 	stop     syscall.Signal // ends it in order
 	close    syscall.Signal // ends it for good, leaving nothing in the system
@@ -165,14 +166,13 @@ func (p *process) kill() error {
 	}
 	<-p.done
 	// Its children hold on to what they share until they are gone, which is not at once.
-	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
-	defer cancel()
-	for slices.ContainsFunc(below, alive) {
-		if err := clock.Sleep(ctx, clock.System(), time.Millisecond); err != nil {
-			return fmt.Errorf("engines: kill %s: %v: %w", filepath.Base(p.path), below, err)
+	for range stopWithin / time.Millisecond {
+		if !slices.ContainsFunc(below, alive) {
+			return nil
 		}
+		<-clock.System().NewTimer(time.Millisecond).C()
 	}
-	return nil
+	return fmt.Errorf("engines: kill %s: its children %v stay", filepath.Base(p.path), below)
 }
 
 // signal sends a signal to the process, and then to what it has started meanwhile.
@@ -192,6 +192,9 @@ func (p *process) signal(s syscall.Signal) error {
 }
 
 func (p *process) logName() string {
+	if p.log != "" {
+		return p.log
+	}
 	return filepath.Join(filepath.Dir(p.folder), filepath.Base(p.folder)+".log")
 }
 

@@ -147,6 +147,6 @@ func (r *Redis) Forget() error {
 
 // Close ends the server for good. Closed again it does nothing.
 func (r *Redis) Close() error {
-	err := r.end(r.program.close)
+	err := r.end(r.close)
 	return errors.Join(err, r.home.remove())
 }

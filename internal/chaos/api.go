@@ -1,0 +1,182 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"connectrpc.com/connect/v2"
+	"connectrpc.com/connect/v2/connecthttp"
+	"connectrpc.com/connect/v2/connectproto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	shoalv1 "github.com/shoalworks/shoal/proto/shoal/v1"
+	"github.com/shoalworks/shoal/proto/shoal/v1/shoalv1connect"
+)
+
+const (
+	set = "players"
+	// callTimeout bounds a call other than a load.
+	callTimeout = 6 * time.Second
+	// loadWait bounds a load: longer than it takes to find a holder dead, or to steal.
+	loadWait = 30 * time.Second
+)
+
+// api is one daemon as a game sees it.
+type api struct {
+	http    *http.Client
+	profile shoalv1connect.ProfileServiceClient
+	mail    shoalv1connect.MailServiceClient
+	board   shoalv1connect.BoardServiceClient
+}
+
+func newAPI(url string) *api {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
+	wire := connect.NewClient(connecthttp.NewTransport(client, url))
+	return &api{
+		http: client, profile: shoalv1connect.NewProfileServiceClient(wire),
+		mail: shoalv1connect.NewMailServiceClient(wire), board: shoalv1connect.NewBoardServiceClient(wire),
+	}
+}
+
+// reason is why a daemon has refused a call; empty when it said nothing.
+func reason(err error) string {
+	var rpc *connect.Error
+	if !errors.As(err, &rpc) {
+		return ""
+	}
+	for _, d := range rpc.Details() {
+		if msg, err := connectproto.UnmarshalErrorDetail(d); err == nil {
+			if detail, ok := msg.(*shoalv1.ErrorDetail); ok {
+				return detail.GetReason()
+			}
+		}
+	}
+	return ""
+}
+
+// document is what a player's profile holds.
+type document struct {
+	Count int64            `json:"count"`
+	Got   map[string]int64 `json:"got"`
+}
+
+// found reads a profile.
+func found(p *shoalv1.Profile) (Found, error) {
+	var d document
+	if err := json.Unmarshal([]byte(p.GetData()), &d); err != nil {
+		return Found{}, fmt.Errorf("chaos: data of %s: %w", p.GetKey(), err)
+	}
+	return Found{Epoch: p.GetEpoch(), Revision: p.GetRevision(), Count: d.Count, Got: d.Got}, nil
+}
+
+// load opens a profile. One that is open at this daemon already, by a load whose answer was
+// lost, is read.
+func (a *api) load(ctx context.Context, key string) (Found, error) {
+	ctx, cancel := context.WithTimeout(ctx, loadWait+callTimeout)
+	defer cancel()
+	res, err := a.profile.Load(ctx, &shoalv1.ProfileLoadRequest{Set: set, Key: key, Wait: durationpb.New(loadWait)})
+	if err == nil {
+		return found(res.GetProfile())
+	}
+	if reason(err) == "already_open" {
+		return a.live(ctx, key)
+	}
+	return Found{}, err
+}
+
+// errElsewhere says that a daemon does not have a profile open.
+var errElsewhere = errors.New("chaos: not open here")
+
+// live reads a profile that is open at this daemon.
+func (a *api) live(ctx context.Context, key string) (Found, error) {
+	res, err := a.profile.Get(ctx, &shoalv1.ProfileGetRequest{Set: set, Key: key})
+	switch {
+	case err != nil:
+		return Found{}, err
+	case !res.GetOpenHere():
+		return Found{}, errElsewhere
+	}
+	return found(res.GetProfile())
+}
+
+// play counts one more, once for an id.
+func (a *api) play(ctx context.Context, key, id string) (revision uint64, count int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	res, err := a.profile.Transact(ctx, &shoalv1.ProfileTransactRequest{
+		Set: set, Key: key, Id: id, ReturnData: true, Ops: `[{"op":"increment","path":"/count","by":1}]`,
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	var d document
+	err = json.Unmarshal([]byte(res.GetData()), &d)
+	return res.GetRevision(), d.Count, err
+}
+
+// save stores a profile, or syncs it when it need not be durable.
+func (a *api) save(ctx context.Context, key string, durable bool) (revision uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if durable {
+		res, err := a.profile.Save(ctx, &shoalv1.ProfileSaveRequest{Set: set, Key: key})
+		return res.GetRevision(), err
+	}
+	res, err := a.profile.Sync(ctx, &shoalv1.ProfileSyncRequest{Set: set, Key: key})
+	return res.GetRevision(), err
+}
+
+// release ends a session.
+func (a *api) release(ctx context.Context, key string) (revision uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*callTimeout)
+	defer cancel()
+	res, err := a.profile.Release(ctx, &shoalv1.ProfileReleaseRequest{Set: set, Key: key})
+	return res.GetRevision(), err
+}
+
+// effect is what a claim does to a document.
+func effect(id string) string {
+	return fmt.Sprintf(`[{"op":"increment","path":"/got/%s","by":1}]`, id)
+}
+
+// grant gives a receipt's goods.
+func (a *api) grant(ctx context.Context, key, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, err := a.profile.Grant(ctx, &shoalv1.ProfileGrantRequest{Set: set, Key: key, Receipt: id, Ops: effect(id)})
+	return err
+}
+
+// send leaves a mail.
+func (a *api) send(ctx context.Context, key, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	ops := effect(id)
+	_, err := a.mail.Send(ctx, &shoalv1.MailSendRequest{Set: set, Key: key, AllowMissing: true, Mail: &shoalv1.Mail{Id: id, Ops: &ops}})
+	return err
+}
+
+// submit puts a score on the board, and waits until the store has it.
+func (a *api) submit(ctx context.Context, key string, score int64) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, err := a.board.Submit(ctx, &shoalv1.BoardSubmitRequest{
+		Board: "Best", Durable: true, Entries: []*shoalv1.BoardSubmission{{Key: key, Score: &score}},
+	})
+	return err
+}
+
+// score reads the entry of a board; ok is false when there is none.
+func (a *api) score(ctx context.Context, board, key string) (score int64, ok bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	res, err := a.board.Scores(ctx, &shoalv1.BoardScoresRequest{Board: board, Keys: []string{key}})
+	if err != nil || len(res.GetEntries()) == 0 {
+		return 0, false, err
+	}
+	return res.GetEntries()[0].GetScore(), true, nil
+}

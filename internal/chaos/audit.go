@@ -1,0 +1,120 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shoalworks/shoal/clock"
+)
+
+const (
+	// auditWithin bounds the audit of one player in a healthy fleet.
+	auditWithin = 2 * time.Minute
+	auditors    = 16
+)
+
+// audit loads every player once more, waits for its mail, and compares everything with the
+// ledger.
+func (w *world) audit(ctx context.Context) error {
+	w.say("%7.2fs all is healed; the audit begins", w.ledger.now().Seconds())
+	var g errgroup.Group
+	g.SetLimit(auditors)
+	for i, key := range w.ledger.Keys() {
+		g.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, auditWithin)
+			defer cancel()
+			if err := w.auditPlayer(ctx, key, i%len(w.members)); err != nil {
+				w.ledger.Violate(key, "cannot be audited: %v", err)
+			}
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// auditPlayer checks one player at one daemon.
+func (w *world) auditPlayer(ctx context.Context, key string, at int) error {
+	a := w.members[at].api
+	var t *Tenure
+	err := again(ctx, func() error {
+		f, err := a.load(ctx, key)
+		if err == nil {
+			t = w.ledger.Loaded(key, at, f)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("load: %w", err)
+	}
+	count, err := w.auditPlay(ctx, a, t)
+	if err != nil {
+		return fmt.Errorf("play: %w", err)
+	}
+	if err := w.auditMail(ctx, a, t); err != nil {
+		return err
+	}
+	return w.auditBoards(ctx, a, key, count)
+}
+
+// auditPlay plays once more, since a player that can be loaded can play, and saves.
+func (w *world) auditPlay(ctx context.Context, a *api, t *Tenure) (count int64, err error) {
+	t.Playing()
+	revision, count, err := a.play(ctx, t.key, "audit-"+t.key)
+	if err != nil {
+		return 0, err
+	}
+	t.Played(revision, count)
+	return count, again(ctx, func() error {
+		promise := t.Saving(true)
+		revision, err := a.save(ctx, t.key, true)
+		if err == nil {
+			promise.Acknowledged(revision)
+		}
+		return err
+	})
+}
+
+// auditMail waits until all mail that was acknowledged has had its effect.
+func (w *world) auditMail(ctx context.Context, a *api, t *Tenure) error {
+	return again(ctx, func() error {
+		f, err := a.live(ctx, t.key)
+		if err != nil {
+			return err
+		}
+		w.ledger.Loaded(t.key, t.daemon, f)
+		if left := w.ledger.Waiting(t.key, f); len(left) > 0 {
+			return fmt.Errorf("%v were acknowledged and have no effect", left)
+		}
+		return nil
+	})
+}
+
+// auditBoards compares the entries of a player: the mirror follows the profile, whatever became
+// of the board's memory.
+func (w *world) auditBoards(ctx context.Context, a *api, key string, count int64) error {
+	score, _, err := a.score(ctx, "Best", key)
+	if err != nil && reason(err) != "unknown_board" {
+		return fmt.Errorf("board: %w", err)
+	}
+	w.ledger.Board(key, score, true)
+	return again(ctx, func() error {
+		score, ok, err := a.score(ctx, "Count", key)
+		if err == nil && (!ok || score != count) {
+			err = fmt.Errorf("the mirror has %d, %v; the profile %d", score, ok, count)
+		}
+		return err
+	})
+}
+
+// again tries until there is no error; the last one when time is up.
+func again(ctx context.Context, try func() error) error {
+	for {
+		err := try()
+		if err == nil || clock.Sleep(ctx, clock.System(), retryAfter) != nil {
+			return err
+		}
+	}
+}

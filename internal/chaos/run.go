@@ -1,0 +1,150 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/shoalworks/shoal/clock"
+)
+
+// Options are those of a run. Binary and Logs are needed.
+type Options struct {
+	// Binary is the path of the daemon's program.
+	Binary string
+	// Logs is the folder for the daemons' logs.
+	Logs string
+	// For is how long things go wrong. Default 60 s.
+	For time.Duration
+	// Seed decides what goes wrong, and what players do. Default 0, a seed like any other.
+	Seed uint64
+	// Players is how many there are. Default 40.
+	Players int
+	// Daemons is how many there are. Default 3.
+	Daemons int
+	// Calm leaves the faults out. Default false.
+	Calm bool
+	// Lossy has PostgreSQL acknowledge commits that it has not kept, so that the run must find
+	// violations: a test of the test. Default false.
+	Lossy bool
+	// Say is told what happens, a line each. Default: nowhere.
+	Say io.Writer
+}
+
+// ErrViolated says that promises were broken.
+var ErrViolated = errors.New("chaos: promises were broken")
+
+// Run plays and breaks until the time is up, heals everything, and checks all players. The
+// error wraps [ErrViolated] when a promise was broken, and [engines.ErrAbsent] where a server is
+// not installed.
+func Run(ctx context.Context, o Options) (Tally, error) {
+	o.defaults()
+	start := clock.System().Now()
+	w := &world{ledger: NewLedger(func() time.Duration { return clock.System().Now().Sub(start) })}
+	w.say = sayer(o.Say)
+	err := folder(&o)
+	if err == nil {
+		err = w.build(ctx, &o)
+	}
+	if err == nil {
+		start = clock.System().Now() // before anybody asks for the time
+		err = w.play(ctx, &o)
+	}
+	if err == nil {
+		err = w.audit(ctx)
+	}
+	err = errors.Join(err, w.close())
+	tally, violations := w.ledger.Verdict()
+	for _, v := range violations {
+		err = errors.Join(err, fmt.Errorf("%w: %s", ErrViolated, v))
+	}
+	return tally, err
+}
+
+func (o *Options) defaults() {
+	if o.For == 0 {
+		o.For = time.Minute
+	}
+	if o.Players == 0 {
+		o.Players = 40
+	}
+	if o.Daemons == 0 {
+		o.Daemons = 3
+	}
+	if o.Say == nil {
+		o.Say = io.Discard
+	}
+}
+
+// sayer writes lines, one at a time.
+func sayer(to io.Writer) func(format string, args ...any) {
+	var mu sync.Mutex
+	return func(format string, args ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(to, format+"\n", args...)
+	}
+}
+
+// play lets players play while the plan happens. Both are over when it returns.
+func (w *world) play(ctx context.Context, o *Options) error {
+	ctx, cancel := context.WithTimeout(ctx, o.For)
+	defer cancel()
+	var plan []Fault
+	if !o.Calm {
+		plan = Plan(o.Seed, o.For, o.Daemons)
+	}
+	var g errgroup.Group
+	for l := range lanes {
+		g.Go(func() error {
+			err := w.run(ctx, plan, l)
+			if err != nil {
+				cancel()
+			}
+			return err
+		})
+	}
+	for _, p := range w.players(o) {
+		g.Go(func() error { p.play(ctx); return nil })
+	}
+	g.Go(func() error { w.report(ctx); return nil })
+	return g.Wait()
+}
+
+// players are those of a run.
+func (w *world) players(o *Options) []*player {
+	keys := make([]string, o.Players)
+	for i := range keys {
+		keys[i] = fmt.Sprintf("p%03d", i)
+	}
+	daemons := make([]*api, len(w.members))
+	for i, m := range w.members {
+		daemons[i] = m.api
+	}
+	out := make([]*player, o.Players)
+	for i, key := range keys {
+		rng := rand.New(rand.NewPCG(o.Seed, 1000+uint64(i))) //nolint:gosec // it is to be reproducible
+		out[i] = &player{ledger: w.ledger, daemons: daemons, rng: rng, key: key, others: keys}
+	}
+	return out
+}
+
+// report says now and then how far the run is.
+func (w *world) report(ctx context.Context) {
+	for clock.Sleep(ctx, clock.System(), 10*time.Second) == nil {
+		tally, _ := w.ledger.Verdict()
+		w.say("%7.2fs %s", w.ledger.now().Seconds(), tally)
+	}
+}
+
+// String is the tally in one line.
+func (t Tally) String() string {
+	return fmt.Sprintf("%d loads, %d saves, %d syncs, %d receipts, %d mails, %d scores, %d ghosts; %d double faults, %d scores forgotten; %d VIOLATIONS",
+		t.Loads, t.Saves, t.Syncs, t.Receipts, t.Mails, t.Scores, t.Ghosts, t.Doubles, t.ForgottenScores, t.Violations)
+}
