@@ -154,7 +154,7 @@ func fromEnvironment(env []string) (map[string]any, error) {
 	var errs []error
 	for _, pair := range env {
 		key, value, _ := strings.Cut(pair, "=")
-		if !strings.HasPrefix(key, "SHOAL_") {
+		if !strings.HasPrefix(key, "SHOAL_") || strings.HasPrefix(key, "SHOAL_COPY_") { // those are flags of store copy
 			continue
 		}
 		member, ok := known[key]

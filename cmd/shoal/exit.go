@@ -23,6 +23,7 @@ const (
 	exitMissing  = 5 // there is no such profile, version, document, board, entry or result
 	exitRefused  = 6 // what was asked for is not allowed now: nothing was changed
 	exitUnknown  = 7 // it may have happened, or may still: ask again
+	exitAgain    = 8 // done as far as it goes now: the same command has to be run again
 )
 
 // exitCodes is what --help says of them.

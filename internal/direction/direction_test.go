@@ -20,6 +20,7 @@ var allowed = map[string][]string{
 	"clock":              {},
 	"internal/name":      {},
 	"internal/address":   {},
+	"internal/storecopy": {"store", "clock", "doc", "internal/form"},
 	"internal/direction": {},
 	"internal/form":      {"doc"},
 	"store":              {},
