@@ -1,0 +1,155 @@
+package pgstore_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shoalworks/shoal/internal/engines/enginetest"
+	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/pgstore"
+)
+
+// inbox subscribes and collects what comes.
+func inbox(t *testing.T, b store.Bus, topic string) chan string {
+	t.Helper()
+	in := make(chan string, 4096)
+	s, err := b.Subscribe(t.Context(), topic, func(payload []byte) {
+		select {
+		case in <- string(payload):
+		default:
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return in
+}
+
+// arrives publishes until the payload comes out at the other end.
+func arrives(t *testing.T, from store.Bus, in chan string, topic, payload string) {
+	t.Helper()
+	until(t, fmt.Sprintf("%.20q on %s", payload, topic), func() bool {
+		if err := from.Publish(t.Context(), topic, []byte(payload)); err != nil {
+			t.Fatal(err)
+		}
+		limit := time.NewTimer(50 * time.Millisecond)
+		defer limit.Stop()
+		for {
+			select {
+			case got := <-in:
+				if got == payload {
+					return true
+				}
+			case <-limit.C:
+				return false
+			}
+		}
+	})
+}
+
+// A message that is sent after Subscribe has answered arrives although it is sent only once.
+func TestSubscribeIsInForceWhenItAnswers(t *testing.T) {
+	url := direct(t)
+	a, b := open(t, url, nil).Bus(), open(t, url, nil).Bus()
+	arrives(t, a, inbox(t, b, "first"), "first", "listening")
+	for i := range 20 {
+		topic, payload := fmt.Sprintf("topic/%d", i), strings.Repeat("x", 500*i) // some go through the table
+		in := inbox(t, b, topic)
+		if err := a.Publish(t.Context(), topic, []byte(payload)); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-in; got != payload {
+			t.Fatalf("%.20q arrives, want %.20q", got, payload)
+		}
+	}
+}
+
+// Every subscription is heard again after the connection that listens was ended, and after the
+// server was restarted.
+func TestListensAgain(t *testing.T) {
+	pg := enginetest.OwnPostgres(t, nil)
+	a, b := open(t, pg.URL("shoal"), nil).Bus(), open(t, pg.URL("shoal"), nil).Bus()
+	var inboxes []chan string
+	for i := range 5 {
+		inboxes = append(inboxes, inbox(t, b, fmt.Sprint(i)))
+	}
+	all := func(payload string) {
+		t.Helper()
+		for i, in := range inboxes {
+			arrives(t, a, in, fmt.Sprint(i), payload)
+		}
+	}
+	all("before")
+	err := pg.Exec(t.Context(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all("after the connection was ended")
+	if err := pg.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	inboxes = append(inboxes, inbox(t, b, "5")) // a subscription that the server hears of later
+	if err := a.Publish(t.Context(), "0", []byte("lost")); err != nil {
+		t.Errorf("Publish while the server is away = %v", err)
+	}
+	if err := pg.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	all("after the server was away")
+}
+
+// Messages come again however often the connections break.
+func TestListensAgainAfterReset(t *testing.T) {
+	proxy, cut, sure := throughProxy(t, nil)
+	in := inbox(t, cut.Bus(), "topic")
+	arrives(t, sure.Bus(), in, "topic", "before")
+	for i := range 3 {
+		proxy.Reset()
+		arrives(t, sure.Bus(), in, "topic", fmt.Sprint("after ", i))
+	}
+}
+
+// Each message that is polled for comes once.
+func TestPolledMessagesComeOnce(t *testing.T) {
+	pooler, schema := enginetest.PgBouncer(t, enginetest.Postgres(t)), enginetest.Schema(t)
+	o := &pgstore.Options{PollEvery: 20 * time.Millisecond}
+	a, b := open(t, pooler.URL(schema), o).Bus(), open(t, pooler.URL(schema), o).Bus()
+	arrives(t, a, inbox(t, b, "witness"), "witness", "first")
+	seen := make(map[string]int)
+	in := inbox(t, b, "topic")
+	for i := range 100 {
+		if err := a.Publish(t.Context(), "topic", fmt.Append(nil, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 100 {
+		seen[<-in]++
+	}
+	arrives(t, a, in, "topic", "last")
+	for payload, n := range seen {
+		if n != 1 {
+			t.Errorf("%q came %d times", payload, n)
+		}
+	}
+}
+
+// Closing the bus ends it also while the server is away.
+func TestBusClosesWithoutServer(t *testing.T) {
+	pg := enginetest.OwnPostgres(t, nil)
+	e, err := pgstore.Open(t.Context(), pg.URL("shoal"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inbox(t, e.Bus(), "topic")
+	if err := pg.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = e.Bus().Publish(t.Context(), "topic", []byte("lost"))
+	if err := e.Close(context.WithoutCancel(t.Context())); err != nil {
+		t.Error(err)
+	}
+}
