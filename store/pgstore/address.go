@@ -26,6 +26,11 @@ type address struct {
 
 var schemaName = regexp.MustCompile(`^[a-z0-9_]{1,40}$`)
 
+// fitSchema tells that a schema may have the name: the engine keeps pg_… for itself.
+func fitSchema(name string) bool {
+	return schemaName.MatchString(name) && !strings.HasPrefix(name, "pg_")
+}
+
 // parseAddress reads an address: what pgx takes, and the parameters of this package. What
 // nobody knows is refused by name, since the server would take it for a setting.
 func parseAddress(text string) (address, error) {
@@ -39,7 +44,7 @@ func parseAddress(text string) (address, error) {
 		explicit: strings.Contains(text, "pool_max_conns="),
 	}
 	if s, ok := take(params, "schema"); ok {
-		if a.schema = s; !schemaName.MatchString(s) || strings.HasPrefix(s, "pg_") {
+		if a.schema = s; !fitSchema(s) {
 			return address{}, fmt.Errorf("%w: schema: 1 to 40 of a-z, 0-9 and _ expected, not pg_…, got %q", ErrAddress, s)
 		}
 	}

@@ -34,6 +34,21 @@ func openPool(ctx context.Context, a address, connections int) (*pgxpool.Pool, e
 	return pool, nil
 }
 
+// close frees the connections, once those that are in use have come back.
+func (d *database) close(ctx context.Context) error {
+	freed := make(chan struct{})
+	go func() {
+		d.pool.Close()
+		close(freed)
+	}()
+	select {
+	case <-freed:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("connections are in use: %w", context.Cause(ctx))
+	}
+}
+
 // sql is a statement with the schema's name in the place of {s}. Statements name the schema
 // themselves: behind a pooler no session setting (search_path) can be relied on.
 func (d *database) sql(text string) string {

@@ -86,20 +86,22 @@ func (e *Engine) Boards() store.Boards { return e.boards }
 func (e *Engine) Bus() store.Bus { return e.bus }
 
 // Store is the whole engine as everybody but a driver's author sees it. Closing it closes the
-// parts; close the engine, too.
+// engine.
 func (e *Engine) Store() (*store.Store, error) {
-	return store.New(store.Parts{Durable: e.durable, Fast: e.live, Boards: e.boards, Bus: e.bus})
+	return store.New(store.Parts{
+		Durable: e.durable, Fast: e.live, Boards: e.boards, Bus: e.bus,
+		Also: []func(context.Context) error{e.Close},
+	})
 }
 
-// Close closes the parts, each after its calls in flight, and the connections.
+// Close closes the parts, each after its calls in flight, and the connections, and returns all
+// that went wrong. When ctx ends first, what was queued and not begun is not done, and what was
+// under way is unknown. Again is harmless.
 func (e *Engine) Close(ctx context.Context) error {
-	errs := []error{e.bus.Close(ctx)}
-	if e.boards != nil {
-		errs = append(errs, e.boards.Close(ctx))
+	errs := []error{e.bus.Close(ctx), e.boards.Close(ctx), e.live.Close(ctx), e.durable.Close(ctx)}
+	for _, d := range []*database{e.reserved, e.database} {
+		errs = append(errs, d.close(ctx))
 	}
-	errs = append(errs, e.live.Close(ctx), e.durable.Close(ctx))
-	e.reserved.pool.Close()
-	e.database.pool.Close()
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("pgstore: close: %w", err)
 	}

@@ -14,11 +14,7 @@ var extras embed.FS
 // addExtras adds what a schema is better with and works without: an engine that does not know
 // lz4 or plpgsql goes on as it is.
 func (d *database) addExtras(ctx context.Context) {
-	files, err := fs.Sub(extras, "extras")
-	if err != nil {
-		panic("pgstore: no extras in the program: " + err.Error())
-	}
-	filled := render(files, d.address, "")
+	filled := render(extraFiles(), d.address, "")
 	for _, name := range names(filled) {
 		text, err := fs.ReadFile(filled, name)
 		if err == nil {
@@ -31,6 +27,14 @@ func (d *database) addExtras(ctx context.Context) {
 			d.options.Logger.Warn("the schema goes without an extra", "schema", d.address.schema, "extra", name, "err", err)
 		}
 	}
+}
+
+func extraFiles() fs.FS {
+	files, err := fs.Sub(extras, "extras")
+	if err != nil {
+		panic("pgstore: no extras in the program: " + err.Error())
+	}
+	return files
 }
 
 // names are the SQL files of a folder, in order.

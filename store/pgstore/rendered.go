@@ -7,9 +7,12 @@ import (
 	"strings"
 )
 
+// collateC makes PostgreSQL compare texts by their bytes.
+const collateC = `COLLATE "C"`
+
 // renderedMigrations are the migrations with this schema's name, as this engine takes them.
 func (d *database) renderedMigrations(ctx context.Context) fs.FS {
-	collate := `COLLATE "C"`
+	collate := collateC
 	var version string
 	if err := d.pool.QueryRow(ctx, `SELECT version()`).Scan(&version); err == nil && strings.Contains(version, "CockroachDB") {
 		collate = "" // its strings are in the order of their bytes
@@ -32,24 +35,6 @@ func render(files fs.FS, a address, collate string) fs.FS {
 		live = ""
 	}
 	return rendered{files, strings.NewReplacer("{s}", `"`+a.schema+`"`, "{collate}", collate, "{live}", live)}
-}
-
-// Migrations are the files that [Open] brings a schema forward with, for operators who do so
-// themselves: the role of the daemons then needs no right to create
-// anything. They are in the form of github.com/pressly/goose; what is behind "+goose Down"
-// takes a migration back. An empty schema is [DefaultSchema]; logged is as the address says it.
-//
-// They expect the schema and its table of versions:
-//
-//	CREATE SCHEMA shoal;
-//	CREATE TABLE shoal.migrations (version bigint NOT NULL PRIMARY KEY, applied timestamptz NOT NULL);
-//
-// and each is followed by a row of that: its number, and the time.
-func Migrations(schema string, logged bool) fs.FS {
-	if schema == "" {
-		schema = DefaultSchema
-	}
-	return render(migrationFiles(), address{schema: schema, logged: logged}, `COLLATE "C"`)
 }
 
 // rendered is a file system whose files have placeholders filled in.

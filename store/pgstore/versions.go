@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"strings"
 
 	goosedb "github.com/pressly/goose/v3/database"
@@ -25,15 +26,25 @@ func (v *versions) Tablename() string { return v.schema + "." + versionsTable }
 
 // CreateVersionTable implements goosedb.Store.
 func (v *versions) CreateVersionTable(ctx context.Context, db goosedb.DBTxConn) error {
-	for _, text := range []string{
-		`CREATE SCHEMA IF NOT EXISTS "` + v.schema + `"`,
-		`CREATE TABLE IF NOT EXISTS {m} (version bigint NOT NULL PRIMARY KEY, applied timestamptz NOT NULL)`,
-	} {
-		if _, err := db.ExecContext(ctx, v.sql(text)); err != nil {
+	for _, text := range v.made() {
+		if _, err := db.ExecContext(ctx, text); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// made are the statements that make the schema and this memory.
+func (v *versions) made() []string {
+	return []string{
+		`CREATE SCHEMA IF NOT EXISTS "` + v.schema + `"`,
+		v.sql(`CREATE TABLE IF NOT EXISTS {m} (version bigint NOT NULL PRIMARY KEY, applied timestamptz NOT NULL)`),
+	}
+}
+
+// mark is the statement that remembers a version.
+func (v *versions) mark(version int64) string {
+	return v.sql(fmt.Sprintf("INSERT INTO {m} (version, applied) VALUES (%d, clock_timestamp());\n", version))
 }
 
 // Insert implements goosedb.Store.
