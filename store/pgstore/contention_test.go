@@ -40,7 +40,8 @@ func number(t *testing.T, c *pgx.Conn, sql string) (n int64) {
 const deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"
 
 // Several processes write overlapping keys, in groups and in transactions of several keys, in
-// any order: nobody waits in a circle, and every answer is one of the three. // case S15
+// any order: nobody waits in a circle, and every answer is one of the three.
+// case S15.
 func TestOverlappingWritesDoNotDeadlock(t *testing.T) {
 	url, c := direct(t), connect(t)
 	before := number(t, c, deadlocks)
@@ -104,7 +105,8 @@ func overlap(t *testing.T, r store.Records, rng *rand.Rand, versions *atomic.Uin
 	}
 }
 
-// Two transactions that each check what the other writes are never both done. // case S15
+// Two transactions that each check what the other writes are never both done.
+// case S15.
 func TestCheckForbidsWriteSkew(t *testing.T) {
 	url := direct(t)
 	a, b := open(t, url, nil).Durable(), open(t, url, nil).Durable()
@@ -246,7 +248,8 @@ func TestConnectionsExhausted(t *testing.T) {
 	}
 }
 
-// Ten processes that open a new schema at once all find it made, once. // case S15
+// Ten processes that open a new schema at once all find it made, once.
+// case S15.
 func TestMigrateAtOnce(t *testing.T) {
 	url := direct(t)
 	var all sync.WaitGroup

@@ -24,7 +24,7 @@ func (d *database) addExtras(ctx context.Context) {
 			})
 		}
 		if err != nil {
-			d.options.Logger.Warn("the schema goes without an extra", "schema", d.address.schema, "extra", name, "err", err)
+			d.options.Logger.WarnContext(ctx, "the schema goes without an extra", "schema", d.address.schema, "extra", name, "err", err)
 		}
 	}
 }

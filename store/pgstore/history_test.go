@@ -179,7 +179,8 @@ func (c *chronicle) current() *history {
 
 // While the server is killed, restarted, held, and its sessions are ended, the answers about
 // each key are those of some order: nothing that was acknowledged is lost, nothing that was
-// refused comes. // case S14
+// refused comes.
+// case S14.
 func TestHistoriesUnderMishaps(t *testing.T) {
 	const callers, rounds = 6, 2
 	pg := enginetest.OwnPostgres(t, nil)

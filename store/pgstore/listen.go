@@ -43,7 +43,7 @@ func (b *bus) receiving(ctx context.Context) {
 			pause = firstReconnect
 		}
 		if ctx.Err() == nil && err != nil {
-			b.database.options.Logger.Warn("the bus is cut off", "err", err, "again_in", pause)
+			b.database.options.Logger.WarnContext(ctx, "the bus is cut off", "err", err, "again_in", pause)
 		}
 		_ = clock.Sleep(ctx, b.database.options.Clock, pause)
 		pause = min(2*pause, lastReconnect)
@@ -165,7 +165,7 @@ func (b *bus) fetching(ctx context.Context) {
 				frames = append(frames, <-b.fetch)
 			}
 			if err := b.fetchAll(ctx, frames); err != nil && ctx.Err() == nil {
-				b.database.options.Logger.Warn("messages of the bus lost", "err", err)
+				b.database.options.Logger.WarnContext(ctx, "messages of the bus lost", "err", err)
 			}
 		}
 	}

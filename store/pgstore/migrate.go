@@ -30,7 +30,7 @@ func (d *database) migrate(ctx context.Context) error {
 		if err == nil || attempt == 10 || !errors.Is(err, ErrSchema) || !racing(failureOf(err)) {
 			return err
 		}
-		d.options.Logger.Debug("migration repeated", "schema", d.address.schema, "attempt", attempt, "err", err)
+		d.options.Logger.DebugContext(ctx, "migration repeated", "schema", d.address.schema, "attempt", attempt, "err", err)
 		if clock.Sleep(ctx, d.options.Clock, pause) != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func (d *database) migrateOnce(ctx context.Context, files fs.FS) error {
 		return fmt.Errorf("%w: %w", ErrSchema, err)
 	}
 	for _, r := range results {
-		d.options.Logger.Info("schema migrated", "schema", d.address.schema, "version", r.Source.Version, "took", r.Duration)
+		d.options.Logger.InfoContext(ctx, "schema migrated", "schema", d.address.schema, "version", r.Source.Version, "took", r.Duration)
 	}
 	if len(results) > 0 {
 		d.addExtras(ctx)

@@ -29,7 +29,10 @@ func open(t testing.TB, url string, o *pgstore.Options) *pgstore.Engine {
 }
 
 // direct addresses a fresh schema of the shared server.
-func direct(t *testing.T) string { return enginetest.Postgres(t).URL(enginetest.Schema(t)) }
+func direct(t *testing.T) string {
+	t.Helper()
+	return enginetest.Postgres(t).URL(enginetest.Schema(t))
+}
 
 // harness opens a part of engines on one schema.
 func harness[T any](address func(*testing.T) string, part func(*pgstore.Engine) T) func(*testing.T) storetest.Harness[T] {
@@ -55,6 +58,7 @@ func (w wholeRecords) Close(ctx context.Context) error {
 
 // pooled addresses a fresh schema through PgBouncer.
 func pooled(t *testing.T) func(*testing.T) string {
+	t.Helper()
 	pooler := enginetest.PgBouncer(t, enginetest.Postgres(t))
 	return func(t *testing.T) string { return pooler.URL(enginetest.Schema(t)) }
 }

@@ -49,7 +49,7 @@ func (b *bus) publishing(ctx context.Context) {
 		case first := <-b.outgoing:
 			kept, err := b.send(ctx, b.gather(first))
 			if err != nil && !failing && ctx.Err() == nil {
-				b.database.options.Logger.Warn("messages of the bus are being lost", "err", err)
+				b.database.options.Logger.WarnContext(ctx, "messages of the bus are being lost", "err", err)
 			}
 			if failing = err != nil; failing {
 				_ = clock.Sleep(ctx, b.database.options.Clock, 100*time.Millisecond)
@@ -127,7 +127,7 @@ func (b *bus) keep(ctx context.Context, statement string, group []outgoing) erro
 func (b *bus) sweep(ctx context.Context) {
 	err := b.database.statement(ctx, exec(b.database.sql(deleteMessages), int64(messageSeconds)))
 	if err != nil && ctx.Err() == nil {
-		b.database.options.Logger.Warn("old messages of the bus stay", "err", err)
+		b.database.options.Logger.WarnContext(ctx, "old messages of the bus stay", "err", err)
 	}
 }
 
