@@ -11,6 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/shoalworks/shoal/internal/engines/enginetest"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -64,7 +65,7 @@ func measured(b *testing.B, f func(i int) error) {
 // round trip of a statement that does nothing, batches of improving scores, and the same upserts
 // into a table with the same indexes without anything around them.
 func BenchmarkBoard(b *testing.B) {
-	url := freshURL(b)
+	url := enginetest.Postgres(b).URL(enginetest.Schema(b))
 	boards := open(b, url, nil).Boards()
 	fillBoard(b, boards, *boardEntries)
 	raw := connectRaw(b, url)

@@ -35,8 +35,13 @@ func boardsAt(url string, b *pgstore.Boards) storetest.Harness[store.Boards] {
 	}
 }
 
-func TestBoards(t *testing.T) {
-	storetest.Boards(t, func(t *testing.T) storetest.Harness[store.Boards] {
-		return boardsAt(freshURL(t), pgstore.NewBoards(20, 4))
-	})
+// smallBoards are boards with many shelves.
+func smallBoards(address func(*testing.T) string) func(*testing.T) storetest.Harness[store.Boards] {
+	return func(t *testing.T) storetest.Harness[store.Boards] {
+		return boardsAt(address(t), pgstore.NewBoards(20, 4))
+	}
 }
+
+func TestBoards(t *testing.T) { storetest.Boards(t, smallBoards(direct)) }
+
+func TestBoardsThroughPooler(t *testing.T) { storetest.Boards(t, smallBoards(pooled(t))) }
