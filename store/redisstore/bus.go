@@ -20,11 +20,21 @@ type bus struct {
 	hub    *hub
 	ear    *ear
 	start  sync.Once
+	look   func(context.Context) (store.Inspection, error)
 }
 
-func newBus(c rueidis.Client, k keys, o Options) *bus {
-	h := newHub(o.BusQueue)
-	return &bus{client: c, keys: k, hub: h, ear: newEar(c, k, h, o)}
+func newBus(e *Engine, k keys) *bus {
+	h := newHub(e.options.BusQueue)
+	return &bus{client: e.clients.bus, keys: k, hub: h, ear: newEar(e.clients.bus, k, h, e.options), look: e.inspect}
+}
+
+// Inspect implements store.Inspector.
+func (b *bus) Inspect(ctx context.Context) (store.Inspection, error) {
+	if err := b.enter(ctx); err != nil {
+		return store.Inspection{}, fmt.Errorf("redisstore: inspect: %w", err)
+	}
+	defer b.leave()
+	return b.look(ctx)
 }
 
 // Publish implements store.Bus.

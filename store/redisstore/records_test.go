@@ -7,19 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/shoalworks/shoal/internal/engines/enginetest"
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/redisstore"
 	"github.com/shoalworks/shoal/store/storetest"
 )
-
-// The client of a cluster closes connections that it has replaced five seconds later, whether
-// it was closed itself or not. It replaces some when it begins with several addresses.
-func TestMain(m *testing.M) {
-	enginetest.Main(m, goleak.IgnoreAnyFunction("github.com/redis/rueidis.(*clusterClient)._refresh.func2"))
-}
 
 // open opens an engine, which is closed when the test ends.
 func open(t testing.TB, url string, o *redisstore.Options) *redisstore.Engine {

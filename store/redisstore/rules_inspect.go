@@ -15,10 +15,10 @@ const oldest = 7
 // information is what INFO says: names and values.
 type information map[string]string
 
-// parseInfo reads the answer to INFO.
+// parseInfo reads the answer to INFO, or to CLUSTER INFO, which may begin with its format.
 func parseInfo(text string) information {
 	info := make(information)
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(strings.TrimPrefix(text, "txt:")) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok && !strings.HasPrefix(name, "#") {
 			info[name] = value
 		}
