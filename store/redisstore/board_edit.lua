@@ -18,10 +18,10 @@ local words = {}
 function words.remove(key, entry, aside)
 	if entry then
 		leaves(key, entry, version)
-		change.gone[#change.gone + 1] = key
+		todo.gone[#todo.gone + 1] = key
 	elseif aside and aside ~= '' then
-		change.kept[#change.kept + 1] = key
-		change.kept[#change.kept + 1] = ''
+		todo.kept[#todo.kept + 1] = key
+		todo.kept[#todo.kept + 1] = ''
 	else
 		return 0
 	end
@@ -31,9 +31,9 @@ end
 function words.erase(key, entry, aside)
 	if entry then
 		leaves(key, entry, version)
-		change.gone[#change.gone + 1] = key
+		todo.gone[#todo.gone + 1] = key
 	elseif aside then
-		change.shown[#change.shown + 1] = key
+		todo.shown[#todo.shown + 1] = key
 	else
 		return 0
 	end
@@ -46,11 +46,11 @@ function words.hide(key, entry, aside)
 	end
 	if entry then
 		leaves(key, entry, version)
-		change.gone[#change.gone + 1] = key
+		todo.gone[#todo.gone + 1] = key
 	end
-	change.kept[#change.kept + 1] = key
-	change.kept[#change.kept + 1] = entry or ''
-	change.hidden = change.hidden + 1
+	todo.kept[#todo.kept + 1] = key
+	todo.kept[#todo.kept + 1] = entry or ''
+	hiddens = hiddens + 1
 	return 1
 end
 
@@ -60,22 +60,22 @@ function words.show(key, entry, aside)
 	end
 	if aside ~= '' then
 		returns(key, aside, version)
-		change.stored[#change.stored + 1] = key
-		change.stored[#change.stored + 1] = aside
+		todo.stored[#todo.stored + 1] = key
+		todo.stored[#todo.stored + 1] = aside
 	end
-	change.shown[#change.shown + 1] = key
+	todo.shown[#todo.shown + 1] = key
 	return 1
 end
 
 for i = 6, #ARGV do
 	changed = changed + words[word](ARGV[i], entries[i - 5], hidden[i - 5])
 end
-if word == 'hide' and changed > 0 and change.hidden > tonumber(ARGV[5]) then
+if word == 'hide' and changed > 0 and hiddens > tonumber(ARGV[5]) then
 	return 'full'
 end
 if changed > 0 then
-	change.hidden = change.hidden - #change.shown
-	change.count = change.count - #change.unranked + #change.ranked / 2
-	apply()
+	hiddens = hiddens - #todo.shown
+	count = count - #todo.unranked + #todo.ranked / 2
+	finish()
 end
 return {changed}

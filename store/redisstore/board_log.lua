@@ -1,4 +1,4 @@
--- Changes of a board. Everything is decided first; apply writes.
+-- Changes of a board.
 --
 -- While somebody walks, the board logs what leaves a position, with the versions in which it
 -- stood there: a member of moved is
@@ -31,14 +31,20 @@ local function now(ahead)
 	return t[1] * 1000000 + t[2] + ahead
 end
 
-local change = {
-	count = tonumber(board[3]), hidden = counted, meta = board[7],
-	unranked = {}, ranked = {}, -- members of standings; what is ranked with its score
-	gone = {}, stored = {},     -- keys of entries; keys and values
-	shown = {}, kept = {},      -- keys of hidden; keys and values
-	closed = {}, logged = {},   -- rows of moved; what is logged with its score
-	opened = 0,
-}
+-- What is to be written: the rest of it is in the lists of todo.
+local count, hiddens, withMeta, opened = tonumber(board[3]), counted, board[7], 0
+local todo
+
+local function nothing()
+	todo = {
+		unranked = {}, ranked = {}, -- members of standings; what is ranked with its score
+		gone = {}, stored = {},     -- keys of entries; keys and values
+		shown = {}, kept = {},      -- keys of hidden; keys and values
+		closed = {}, logged = {},   -- rows of moved; what is logged with its score
+	}
+end
+
+nothing()
 
 -- log is the log of walks, nil when there is none.
 local log
@@ -58,37 +64,37 @@ end
 
 -- leaves takes the entry with this value out of the standings, at the version.
 local function leaves(key, value, version)
-	local position = sub(value, 1, 16)
-	change.unranked[#change.unranked + 1] = position .. key
+	local position = #value > 16 and sub(value, 1, 16) or value
+	todo.unranked[#todo.unranked + 1] = position .. key
 	if not log then
 		return
 	end
 	local since = sub(value, 9, 16)
-	if log.open > 0 then
+	if log.open + opened > 0 then
 		local row = call('ZRANGE', KEYS[5], '[' .. position .. open, '(' .. position .. open .. '\255', 'BYLEX', 'LIMIT', 0, 1)[1]
 		if row then
 			since = sub(row, 25, 32)
-			change.closed[#change.closed + 1] = row
-			change.opened = change.opened - 1
+			todo.closed[#todo.closed + 1] = row
+			opened = opened - 1
 		end
 	end
 	if wanted(since) then
-		local n = #change.logged
-		change.logged[n + 1] = 0
-		change.logged[n + 2] = position .. version .. since .. string.char(#key) .. key .. sub(value, 33)
+		local n = #todo.logged
+		todo.logged[n + 1] = 0
+		todo.logged[n + 2] = position .. version .. since .. string.char(#key) .. key .. sub(value, 33)
 	end
 end
 
 -- returns puts a hidden entry back into the standings, at the version.
 local function returns(key, value, version)
 	local position = sub(value, 1, 16)
-	local n = #change.ranked
-	change.ranked[n + 1], change.ranked[n + 2] = 0, position .. key
+	local n = #todo.ranked
+	todo.ranked[n + 1], todo.ranked[n + 2] = 0, position .. key
 	if log and wanted(sub(value, 9, 16)) then
-		n = #change.logged
-		change.logged[n + 1] = 0
-		change.logged[n + 2] = position .. open .. version .. string.char(#key) .. key
-		change.opened = change.opened + 1
+		n = #todo.logged
+		todo.logged[n + 1] = 0
+		todo.logged[n + 2] = position .. open .. version .. string.char(#key) .. key
+		opened = opened + 1
 	end
 end
 
@@ -99,31 +105,39 @@ local function each(command, key, list)
 	end
 end
 
--- apply writes everything. From here on nothing can fail.
-local function apply()
-	each('ZREM', KEYS[3], change.unranked)
-	each('ZADD', KEYS[3], change.ranked)
-	each('HDEL', KEYS[2], change.gone)
-	each('HSET', KEYS[2], change.stored)
-	each('HDEL', KEYS[4], change.shown)
-	each('HSET', KEYS[4], change.kept)
-	local fields = {'count', change.count, 'sequence', pack('>I4I4', highSequence, lowSequence), 'hidden', change.hidden}
-	if change.meta and not board[7] then
+-- write writes the lists and empties them. From its first call on nothing can fail: what can be
+-- wrong with the keys has shown when they were read, and memory is looked at when a script begins.
+local function write()
+	each('ZREM', KEYS[3], todo.unranked)
+	each('ZADD', KEYS[3], todo.ranked)
+	each('HDEL', KEYS[2], todo.gone)
+	each('HSET', KEYS[2], todo.stored)
+	each('HDEL', KEYS[4], todo.shown)
+	each('HSET', KEYS[4], todo.kept)
+	if log then
+		log.rows = log.rows - #todo.closed + #todo.logged / 2
+		if log.rows > tonumber(ARGV[3]) then
+			log = nil
+		else
+			each('ZREM', KEYS[5], todo.closed)
+			each('ZADD', KEYS[5], todo.logged)
+		end
+	end
+	nothing()
+end
+
+-- finish writes the lists and what the board says of itself.
+local function finish()
+	write()
+	local fields = {'count', count, 'sequence', pack('>I4I4', highSequence, lowSequence), 'hidden', hiddens}
+	if withMeta and not board[7] then
 		fields[7], fields[8] = 'meta', 1
 	end
 	if log then
-		log.rows, log.open = log.rows - #change.closed + #change.logged / 2, log.open + change.opened
-		if log.rows > tonumber(ARGV[3]) then
-			log = nil
-		elseif #change.closed + #change.logged > 0 then
-			each('ZREM', KEYS[5], change.closed)
-			each('ZADD', KEYS[5], change.logged)
-			call('PEXPIRE', KEYS[5], math.ceil(ARGV[2] / 1000))
-			fields[#fields + 1] = 'walk'
-			fields[#fields + 1] = pack('>I4I4I4I4I4I4d', log.fromHigh, log.fromLow, log.uptoHigh, log.uptoLow, log.rows, log.open, log.called)
-		end
-	end
-	if board[8] and not log then
+		fields[#fields + 1] = 'walk'
+		fields[#fields + 1] = pack('>I4I4I4I4I4I4d', log.fromHigh, log.fromLow, log.uptoHigh, log.uptoLow, log.rows, log.open + opened, log.called)
+		call('PEXPIRE', KEYS[5], math.ceil(ARGV[2] / 1000))
+	elseif board[8] then
 		call('UNLINK', KEYS[5])
 		call('HDEL', KEYS[1], 'walk')
 	end

@@ -8,17 +8,11 @@ import (
 	"github.com/shoalworks/shoal/store"
 )
 
-// changeSize is what board_merge.lua answers for an entry: the effect and the former place.
-const changeSize = 1 + placeSize
-
-// keptNothing is the effect on a key without an entry in a batch of sums that was counted.
-const keptNothing = 0
-
 // Merge implements store.Boards. One script reads what is there, decides, and writes.
 func (b *boards) Merge(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
 	c := boardCall{what: "merge into", board: board, script: b.scripts.merge, intent: writing}
 	c.args = b.mergeArgs(batch)
-	r, err := b.ask(ctx, c, 2)
+	r, err := b.ask(ctx, c, 3)
 	if err != nil {
 		return nil, err
 	}
@@ -59,23 +53,17 @@ func (b *boards) mergeArgs(batch store.Batch) []string {
 
 // changes reads what became of each entry of the batch.
 func (r *reply) changes(batch store.Batch) ([]store.Change, error) {
-	order, effects := orderOf(r.text(0)), r.text(1)
-	if r.err != nil {
-		return nil, r.err
+	order, effects, before := orderOf(r.text(0)), r.text(1), r.fields(2)
+	if n := len(batch.Entries); order == 0 || len(effects) != n || len(before) != n {
+		r.fail("%d effects and %d entries in order %d, want %d", len(effects), len(before), order, n)
 	}
-	if order == 0 || len(effects) != len(batch.Entries)*changeSize {
-		r.fail("effects of %d bytes in order %d for %d entries", len(effects), order, len(batch.Entries))
+	if r.err != nil {
 		return nil, r.err
 	}
 	changes := make([]store.Change, len(batch.Entries))
 	for i, s := range batch.Entries {
-		one := effects[i*changeSize : (i+1)*changeSize]
-		effect, old := store.Effect(one[0]), scoreAt(order, number64(one[1:]))
-		if effect == keptNothing {
-			effect, old = store.Kept, 0
-		}
 		var err error
-		if changes[i], err = changeOf(batch.Rule, effect, old, s); err != nil {
+		if changes[i], err = changeOf(batch.Rule, order, effects[i], before[i], s); err != nil {
 			return nil, err
 		}
 	}

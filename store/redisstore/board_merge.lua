@@ -2,16 +2,16 @@
 -- metadata; source, number(8) and how many sources are kept, for sums; the numbers of all entries in one
 -- string, each the score with its sign bit turned (8) and, under last, the stamp (16); the
 -- keys; the metadata of each.
--- Answers the order, and for each entry the effect (1) and its former place (8). The effects are
--- those of store.Effect, and 0 when it was counted before and there is no entry.
+-- Answers the order, and for each entry a letter, and what was stored before: (k)ept, (n)ew,
+-- (c)hanged, (o)verflow.
 if board[5] then
 	return 'sealed'
 end
-local rule, n, withMeta, numbers = ARGV[4], tonumber(ARGV[5]), ARGV[6] == 'true', ARGV[10]
+local rule, n, metas, numbers = ARGV[4], tonumber(ARGV[5]), ARGV[6] == 'true', ARGV[10]
 local firstKey, firstMeta, room = 11, 11 + n, 4294967295
 local descending, last, sum = board[1] == 'd', rule == 'last', rule == 'sum'
-local anyHidden, width = change.hidden > 0, last and 24 or 8
-local nowhere, noStamp = '\0\0\0\0\0\0\0\0', '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
+local anyHidden, width = hiddens > 0, last and 24 or 8
+local noStamp = '\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
 local counted, newSource, batches = false, false, 0
 
 -- isCounted tells that the batch of sums with this number has been counted.
@@ -30,121 +30,102 @@ if sum then
 	batches = call('ZRANGE', KEYS[7], -1, -1, 'WITHSCORES')[2] or 0
 end
 
-local answer = {}
-local unranked, ranked, stored = change.unranked, change.ranked, change.stored
-local created = 0
+local effects, before = {}, {}
+local changed = false
 
--- merge decides about the entry i with the stored value, which may be hidden.
-local function merge(i, key, value, aside)
-	if counted then
-		answer[2 * i - 1], answer[2 * i] = value and '\1' or '\0', value and sub(value, 1, 8) or nowhere
-		return
+-- newer compares the stamp at a place of numbers with that of a value.
+local function newer(at, value)
+	local e1, e2, r1, r2 = 0, 0, 0, 0
+	if #value > 16 then
+		e1, e2, r1, r2 = read('>I4I4I4I4', value, 17)
 	end
-	local at, stamp = (i - 1) * width + 1, ''
+	local f1, f2, s1, s2 = read('>I4I4I4I4', numbers, at)
+	if f1 ~= e1 then
+		return f1 > e1
+	elseif f2 ~= e2 then
+		return f2 > e2
+	elseif s1 ~= r1 then
+		return s1 > r1
+	end
+	return s2 > r2
+end
+
+-- decide answers the new place of the entry i as two halves, none when it stays where it is, and
+-- the stamp, if it has one. Value is what is stored, with an entry that may be hidden.
+local function decide(i, value, aside)
+	local at = (i - 1) * width + 1
 	local high, low = read('>I4I4', numbers, at)
 	if descending then
 		high, low = room - high, room - low
 	end
+	local stamp = last and sub(numbers, at + 8, at + 23) or ''
 	if not value then
-		answer[2 * i - 1], answer[2 * i] = '\2', nowhere
-		if last then
-			stamp = sub(numbers, at + 8, at + 23)
+		effects[i] = 'n'
+		return high, low, stamp
+	end
+	local oldHigh, oldLow = read('>I4I4', value)
+	effects[i] = 'k'
+	if sum then
+		low = low + oldLow + (descending and 1 or 0)
+		high = high + oldHigh - 2147483648
+		if low > room then
+			low, high = low - 4294967296, high + 1
 		end
-		if not aside then
-			created = created + 1
-		end
-	else
-		local oldHigh, oldLow = read('>I4I4', value)
-		answer[2 * i] = sub(value, 1, 8)
-		local same = false
-		if sum then
-			low = low + oldLow + (descending and 1 or 0)
-			high = high + oldHigh - 2147483648
-			if low > room then
-				low, high = low - 4294967296, high + 1
-			end
-			if high < 0 or high > room then
-				answer[2 * i - 1] = '\4'
-				return
-			end
-			same = high == oldHigh and low == oldLow
-			stamp = sub(value, 17, 32)
-		elseif last then
-			stamp = sub(numbers, at + 8, at + 23)
-			local e1, e2, r1, r2 = 0, 0, 0, 0
-			if #value > 16 then
-				e1, e2, r1, r2 = read('>I4I4I4I4', value, 17)
-			end
-			local f1, f2, s1, s2 = read('>I4I4I4I4', stamp)
-			local newer
-			if f1 ~= e1 then newer = f1 > e1
-			elseif f2 ~= e2 then newer = f2 > e2
-			elseif s1 ~= r1 then newer = s1 > r1
-			else newer = s2 > r2 end
-			if not newer then
-				answer[2 * i - 1] = '\1'
-				return
-			end
-			if high == oldHigh and low == oldLow then
-				answer[2 * i - 1] = '\1'
-				local list = aside and change.kept or stored
-				list[#list + 1] = key
-				list[#list + 1] = sub(value, 1, 16) .. stamp .. sub(value, 33)
-				return
-			end
-		else
-			if high > oldHigh or high == oldHigh and low >= oldLow then
-				answer[2 * i - 1] = '\1'
-				return
-			end
-			stamp = sub(value, 17, 32)
-		end
-		if same then
-			answer[2 * i - 1] = '\1'
+		if high < 0 or high > room then
+			effects[i] = 'o'
 			return
 		end
-		answer[2 * i - 1] = '\3'
-	end
-	raise()
-	local position = pack('>I4I4I4I4', high, low, highSequence, lowSequence)
-	if value and not aside then
-		if log then
-			leaves(key, value, sub(position, 9))
-		else
-			unranked[#unranked + 1] = sub(value, 1, 16) .. key
+	elseif last then
+		if not newer(at + 8, value) then
+			return
 		end
-	end
-	local whole = position .. stamp
-	if withMeta then
-		local meta = ARGV[firstMeta + i - 1]
-		if meta ~= '' then
-			whole, change.meta = position .. (stamp == '' and noStamp or stamp) .. meta, '1'
-		end
-	end
-	if aside then
-		change.kept[#change.kept + 1] = key
-		change.kept[#change.kept + 1] = whole
+	elseif high > oldHigh or high == oldHigh and low > oldLow then
 		return
 	end
+	if high == oldHigh and low == oldLow then
+		if last then
+			local list = aside and todo.kept or todo.stored
+			list[#list + 1] = ARGV[firstKey + i - 1]
+			list[#list + 1] = sub(value, 1, 16) .. stamp .. sub(value, 33)
+			changed = true
+		end
+		return
+	end
+	effects[i] = 'c'
+	return high, low, last and stamp or #value > 16 and sub(value, 17, 32) or ''
+end
+
+-- place gives the entry i its next sequence, and puts it at its new place.
+local function place(i, value, aside, high, low, stamp)
+	local key = ARGV[firstKey + i - 1]
+	raise()
+	local position = pack('>I4I4I4I4', high, low, highSequence, lowSequence)
+	local whole = position .. stamp
+	if metas and ARGV[firstMeta + i - 1] ~= '' then
+		whole = position .. (stamp == '' and noStamp or stamp) .. ARGV[firstMeta + i - 1]
+		withMeta = true
+	end
+	changed = true
+	if aside then
+		todo.kept[#todo.kept + 1] = key
+		todo.kept[#todo.kept + 1] = whole
+		return
+	end
+	if not value then
+		count = count + 1
+	elseif log then
+		leaves(key, value, sub(position, 9))
+	else
+		todo.unranked[#todo.unranked + 1] = (#value > 16 and sub(value, 1, 16) or value) .. key
+	end
+	local ranked, stored = todo.ranked, todo.stored
 	local k = #ranked
 	ranked[k + 1], ranked[k + 2] = 0, position .. key
-	stored[#stored + 1] = key
-	stored[#stored + 1] = whole
+	k = #stored
+	stored[k + 1], stored[k + 2] = key, whole
 end
 
-for from = 1, n, 4000 do
-	local to = math.min(from + 3999, n)
-	local values = call('HMGET', KEYS[2], unpack(ARGV, firstKey + from - 1, firstKey + to - 1))
-	local aside = anyHidden and call('HMGET', KEYS[4], unpack(ARGV, firstKey + from - 1, firstKey + to - 1))
-	for i = from, to do
-		local value, hidden = values[i - from + 1], aside and aside[i - from + 1]
-		if hidden and hidden ~= '' then
-			value = hidden
-		end
-		merge(i, ARGV[firstKey + i - 1], value, hidden)
-	end
-end
-
+-- The number of a batch is taken before its entries: neither can fail from here on.
 if sum and not counted then
 	local sources = call('HLEN', KEYS[6])
 	call('HSET', KEYS[6], ARGV[7], ARGV[8])
@@ -153,8 +134,32 @@ if sum and not counted then
 		call('HDEL', KEYS[6], call('ZPOPMIN', KEYS[7])[1])
 	end
 end
-if #stored + #change.kept > 0 then
-	change.count = change.count + created
-	apply()
+
+-- Some at a time: what is put together for a batch of ten thousand does not fit into the caches
+-- of a processor.
+for from = 1, n, 1000 do
+	local to = math.min(from + 999, n)
+	local values = call('HMGET', KEYS[2], unpack(ARGV, firstKey + from - 1, firstKey + to - 1))
+	local asides = anyHidden and call('HMGET', KEYS[4], unpack(ARGV, firstKey + from - 1, firstKey + to - 1))
+	for i = from, to do
+		local value, aside = values[i - from + 1], asides and asides[i - from + 1]
+		if aside and aside ~= '' then
+			value = aside
+		end
+		before[i] = value
+		if counted then
+			effects[i] = 'k'
+		else
+			local high, low, stamp = decide(i, value, aside)
+			if high then
+				place(i, value, aside, high, low, stamp)
+			end
+		end
+	end
+	write()
 end
-return {board[1], table.concat(answer)}
+
+if changed then
+	finish()
+end
+return {board[1], table.concat(effects), before}

@@ -128,18 +128,30 @@ func orderOf(word string) store.Order {
 	return 0
 }
 
-// changeOf is what Merge answers for a submission, from the effect and the former score.
-func changeOf(rule store.Rule, effect store.Effect, old int64, s store.Submission) (store.Change, error) {
-	switch effect {
-	case store.Created:
-		return store.Change{Effect: effect, New: s.Score}, nil
-	case store.Changed:
-		if rule == store.Sum {
-			return store.Change{Effect: effect, Old: old, New: old + s.Score}, nil
+// changeOf is what Merge answers for a submission: board_merge.lua tells the effect by a
+// letter, and what was stored before.
+func changeOf(rule store.Rule, order store.Order, effect byte, before field, s store.Submission) (store.Change, error) {
+	c := store.Change{}
+	if before.known {
+		e, err := entryOf(order, s.Key, before.text, "")
+		if err != nil {
+			return c, err
 		}
-		return store.Change{Effect: effect, Old: old, New: s.Score}, nil
-	case store.Kept, store.Overflow:
-		return store.Change{Effect: effect, Old: old, New: old}, nil
+		c.Old, c.New = e.Score, e.Score
 	}
-	return store.Change{}, fmt.Errorf("%w: effect %d", errShape, effect)
+	switch effect {
+	case 'k':
+		c.Effect = store.Kept
+	case 'o':
+		c.Effect = store.Overflow
+	case 'n':
+		c.Effect, c.New = store.Created, s.Score
+	case 'c':
+		if c.Effect, c.New = store.Changed, s.Score; rule == store.Sum {
+			c.New += c.Old
+		}
+	default:
+		return c, fmt.Errorf("%w: effect %q", errShape, effect)
+	}
+	return c, nil
 }

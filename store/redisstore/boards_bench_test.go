@@ -1,0 +1,215 @@
+package redisstore_test
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/shoalworks/shoal/internal/engines"
+	"github.com/shoalworks/shoal/internal/engines/enginetest"
+	"github.com/shoalworks/shoal/store"
+)
+
+// The boards that are measured have this many entries, and flushes this many.
+const (
+	measured = 100_000
+	flushed  = 1000
+)
+
+func entryKey(i int) string { return "player_" + strconv.Itoa(i) }
+
+// rawClient is the client library without this driver.
+func rawClient(b *testing.B, addr string) rueidis.Client {
+	b.Helper()
+	c, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, DisableCache: true, ForceSingleClient: true, AlwaysPipelining: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(c.Close)
+	return c
+}
+
+// fillBoard makes a board of n entries with scores below a million, which tie.
+func fillBoard(b *testing.B, boards store.Boards, n int) {
+	b.Helper()
+	if _, err := boards.Create(b.Context(), "top", store.BoardSpec{Order: store.Descending, Generation: "g"}); err != nil {
+		b.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	for first := 0; first < n; first += store.MaxMerge {
+		entries := make([]store.Submission, min(store.MaxMerge, n-first))
+		for i := range entries {
+			entries[i] = store.Submission{Key: entryKey(first + i), Score: random.Int64N(1_000_000)}
+		}
+		if _, err := boards.Merge(b.Context(), "top", store.Batch{Rule: store.Best, Entries: entries}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// run runs commands in one pipeline.
+func run(b *testing.B, c rueidis.Client, commands []rueidis.Completed) {
+	b.Helper()
+	for _, r := range c.DoMulti(b.Context(), commands...) {
+		if err := r.Error(); err != nil && !rueidis.IsRedisNil(err) {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkFlush measures batches of a thousand entries of a board of 100,000, each of which
+// changes, against what somebody would write who needs none of it: ZADD in a pipeline, with
+// scores that are doubles; and against the commands of the script in a pipeline.
+func BenchmarkFlush(b *testing.B) {
+	server := enginetest.Redis(b)
+	raw := rawClient(b, server.Addr())
+	random := rand.New(rand.NewPCG(2, 2))
+	pick := func() []int { return random.Perm(measured)[:flushed] }
+	var used time.Duration
+	rate := func(b *testing.B) {
+		b.ReportMetric(float64(b.N)*flushed/b.Elapsed().Seconds(), "entries/s")
+		b.ReportMetric(float64((serverTime(b, server)-used).Nanoseconds())/float64(b.N)/flushed/1000, "server-µs/entry")
+	}
+
+	b.Run("zadd", func(b *testing.B) {
+		key := enginetest.Prefix(b) + "z"
+		for first := 0; first < measured; first += flushed {
+			commands := make([]rueidis.Completed, flushed)
+			for i := range commands {
+				commands[i] = raw.B().Zadd().Key(key).ScoreMember().ScoreMember(random.Float64(), entryKey(first+i)).Build()
+			}
+			run(b, raw, commands)
+		}
+		used = serverTime(b, server)
+		for b.Loop() {
+			commands := make([]rueidis.Completed, 0, flushed)
+			for _, i := range pick() {
+				commands = append(commands, raw.B().Zadd().Key(key).ScoreMember().ScoreMember(random.Float64(), entryKey(i)).Build())
+			}
+			run(b, raw, commands)
+		}
+		rate(b)
+	})
+	b.Run("commands", func(b *testing.B) {
+		key := enginetest.Prefix(b)
+		z, h := key+"z", key+"h"
+		sequence := uint64(0)
+		now := make([]string, measured)
+		for first := 0; first < measured; first += flushed {
+			var commands []rueidis.Completed
+			for i := range flushed {
+				sequence++
+				position := positionOf(random.Uint64(), sequence)
+				now[first+i] = position
+				commands = append(commands, raw.B().Zadd().Key(z).ScoreMember().ScoreMember(0, position+entryKey(first+i)).Build(),
+					raw.B().Hset().Key(h).FieldValue().FieldValue(entryKey(first+i), position).Build())
+			}
+			run(b, raw, commands)
+		}
+		used = serverTime(b, server)
+		for b.Loop() {
+			commands := make([]rueidis.Completed, 0, 4*flushed)
+			for _, i := range pick() {
+				sequence++
+				name, position := entryKey(i), positionOf(random.Uint64(), sequence)
+				commands = append(commands,
+					raw.B().Hget().Key(h).Field(name).Build(),
+					raw.B().Zrem().Key(z).Member(now[i]+name).Build(),
+					raw.B().Zadd().Key(z).ScoreMember().ScoreMember(0, position+name).Build(),
+					raw.B().Hset().Key(h).FieldValue().FieldValue(name, position).Build())
+				now[i] = position
+			}
+			run(b, raw, commands)
+		}
+		rate(b)
+	})
+	for _, rule := range []store.Rule{store.Best, store.Last, store.Sum} {
+		b.Run(rule.String(), func(b *testing.B) {
+			boards := openEngine(b, server.URL(enginetest.Prefix(b))).Boards()
+			fillBoard(b, boards, measured)
+			n := uint64(0)
+			used = serverTime(b, server)
+			for b.Loop() {
+				n++
+				batch := store.Batch{Rule: rule, Source: "s", N: n}
+				for _, i := range pick() {
+					batch.Entries = append(batch.Entries, store.Submission{
+						Key: entryKey(i), Score: int64(n) * 1_000_000, Stamp: store.Stamp{Epoch: 1, Revision: n},
+					})
+				}
+				if _, err := boards.Merge(b.Context(), "top", batch); err != nil {
+					b.Fatal(err)
+				}
+			}
+			rate(b)
+		})
+	}
+}
+
+func positionOf(place, sequence uint64) string {
+	return string(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, place), sequence))
+}
+
+// serverTime is the time of a processor that the server has used for commands since it began:
+// other work on the machine does not count.
+func serverTime(b *testing.B, server *engines.Redis) time.Duration {
+	b.Helper()
+	answer, err := server.Do(b.Context(), "INFO", "cpu")
+	if err != nil {
+		b.Fatal(err)
+	}
+	text, _ := answer.(string)
+	total := 0.0
+	for _, name := range []string{"used_cpu_user_main_thread:", "used_cpu_sys_main_thread:"} {
+		_, rest, _ := strings.Cut(text, name)
+		rest, _, _ = strings.Cut(rest, "\r")
+		seconds, err := strconv.ParseFloat(rest, 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		total += seconds
+	}
+	return time.Duration(total * float64(time.Second))
+}
+
+// BenchmarkLargestBatch tells how long the server is held up by the largest batch, in which
+// every entry changes, and how long when somebody walks the board and all that changes is logged.
+func BenchmarkLargestBatch(b *testing.B) {
+	server := enginetest.Redis(b)
+	for _, walked := range []bool{false, true} {
+		b.Run(fmt.Sprintf("walked=%v", walked), func(b *testing.B) {
+			boards := openEngine(b, server.URL(enginetest.Prefix(b))).Boards()
+			fillBoard(b, boards, measured)
+			random := rand.New(rand.NewPCG(3, 3))
+			var took []time.Duration
+			for n := int64(1); b.Loop(); n++ {
+				b.StopTimer()
+				if _, _, err := boards.Walk(b.Context(), "top", store.Cursor{}, 10); walked && err != nil {
+					b.Fatal(err)
+				}
+				batch := store.Batch{Rule: store.Best}
+				for _, i := range random.Perm(measured)[:store.MaxMerge] {
+					batch.Entries = append(batch.Entries, store.Submission{Key: entryKey(i), Score: n * 1_000_000})
+				}
+				before := serverTime(b, server)
+				b.StartTimer()
+				if _, err := boards.Merge(b.Context(), "top", batch); err != nil {
+					b.Fatal(err)
+				}
+				b.StopTimer()
+				took = append(took, serverTime(b, server)-before)
+				b.StartTimer()
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "server-p50-ms")
+			b.ReportMetric(float64(took[len(took)-1].Microseconds())/1000, "server-max-ms")
+		})
+	}
+}
