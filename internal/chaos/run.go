@@ -30,6 +30,9 @@ type Options struct {
 	Daemons int
 	// Calm leaves the faults out. Default false.
 	Calm bool
+	// Folder has the daemons share a folder in place of the two servers: only daemons fail then.
+	// Default false.
+	Folder bool
 	// Lossy has PostgreSQL acknowledge commits that it has not kept, so that the run must find
 	// violations: a test of the test. Default false.
 	Lossy bool
@@ -100,8 +103,12 @@ func (w *world) play(ctx context.Context, o *Options) error {
 	if !o.Calm {
 		plan = Plan(o.Seed, o.For, o.Daemons)
 	}
+	failing := lanes
+	if o.Folder {
+		failing = daemonLane + 1
+	}
 	var g errgroup.Group
-	for l := range lanes {
+	for l := range failing {
 		g.Go(func() error {
 			err := w.run(ctx, plan, l)
 			if err != nil {
