@@ -61,7 +61,7 @@ type Fault struct {
 
 // String is the fault in one line.
 func (f Fault) String() string {
-	text := fmt.Sprintf("%7.2fs %-27s", f.At.Seconds(), f.Kind)
+	text := fmt.Sprintf("(%.2fs) %-27s", f.At.Seconds(), f.Kind)
 	if f.lane != engineLane {
 		text += fmt.Sprintf(" daemon %d", f.Daemon)
 	}

@@ -62,12 +62,7 @@ func Run(ctx context.Context, o Options) (Tally, error) {
 	if err == nil {
 		err = w.audit(ctx)
 	}
-	err = errors.Join(err, w.close())
-	tally, violations := w.ledger.Verdict()
-	for _, v := range violations {
-		err = errors.Join(err, fmt.Errorf("%w: %s", ErrViolated, v))
-	}
-	return tally, err
+	return w.verdict(errors.Join(err, w.close()))
 }
 
 func (o *Options) defaults() {
@@ -122,6 +117,37 @@ func (w *world) play(ctx context.Context, o *Options) error {
 	}
 	g.Go(func() error { w.report(ctx); return nil })
 	return g.Wait()
+}
+
+// Load plays on daemons that are there, without breaking anything, until ctx ends, and checks
+// all players then. The daemons need the set and the boards of [Configuration]. The error is as
+// of [Run].
+func Load(ctx context.Context, daemons []string, o Options) (Tally, error) {
+	o.defaults()
+	start := clock.System().Now()
+	w := &world{ledger: NewLedger(func() time.Duration { return clock.System().Now().Sub(start) }), say: sayer(o.Say)}
+	for _, url := range daemons {
+		w.members = append(w.members, &member{api: newAPI(url)})
+	}
+	var g errgroup.Group
+	for _, p := range w.players(&o) {
+		g.Go(func() error { p.play(ctx); return nil })
+	}
+	g.Go(func() error { w.report(ctx); return nil })
+	err := errors.Join(g.Wait(), w.audit(context.WithoutCancel(ctx)))
+	for _, m := range w.members {
+		m.api.http.CloseIdleConnections()
+	}
+	return w.verdict(err)
+}
+
+// verdict adds the violations to an error.
+func (w *world) verdict(err error) (Tally, error) {
+	tally, violations := w.ledger.Verdict()
+	for _, v := range violations {
+		err = errors.Join(err, fmt.Errorf("%w: %s", ErrViolated, v))
+	}
+	return tally, err
 }
 
 // players are those of a run.

@@ -12,9 +12,9 @@ import (
 	"github.com/shoalworks/shoal/internal/engines"
 )
 
-// configuration is what the daemons run with: little time between saves, a board that is
-// submitted to and one that follows the profiles.
-const configuration = `sets:
+// Configuration is what daemons need to be played on: little time between saves, a board that
+// is submitted to and one that follows the profiles.
+const Configuration = `sets:
   players:
     template: {count: 0, got: {}}
     autosave: 15s
@@ -78,7 +78,7 @@ func (w *world) populate(ctx context.Context, o *Options) error {
 func (w *world) join(ctx context.Context, o *Options, i int) error {
 	m := new(member)
 	so := engines.ShoalOptions{
-		Binary: o.Binary, Name: fmt.Sprintf("d%d", i), Config: configuration,
+		Binary: o.Binary, Name: fmt.Sprintf("d%d", i), Config: Configuration,
 		Store: filepath.Join(o.Logs, "game"), Log: filepath.Join(o.Logs, fmt.Sprintf("daemon%d.log", i)),
 	}
 	if !o.Folder {
@@ -127,10 +127,11 @@ func (w *world) run(ctx context.Context, plan []Fault, l lane) error {
 		if f.lane != l {
 			continue
 		}
-		if clock.Sleep(ctx, clock.System(), f.At-w.ledger.now()) != nil {
+		_ = clock.Sleep(ctx, clock.System(), f.At-w.ledger.now())
+		if ctx.Err() != nil {
 			return nil
 		}
-		w.say("%s", f)
+		w.say("%7.2fs %s", w.ledger.now().Seconds(), f)
 		if err := w.happen(ctx, f); err != nil {
 			return fmt.Errorf("chaos: %s: %w", f, err)
 		}

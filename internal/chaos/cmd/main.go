@@ -39,7 +39,7 @@ func run(ctx context.Context) error {
 	only := flag.Bool("plan", false, "print what would go wrong, and end")
 	flag.Parse()
 	if *only {
-		fmt.Print(chaos.Describe(chaos.Plan(o.Seed, o.For, 3)))
+		fmt.Fprint(os.Stdout, chaos.Describe(chaos.Plan(o.Seed, o.For, 3)))
 		return nil
 	}
 	return play(ctx, o)
@@ -58,9 +58,9 @@ func play(ctx context.Context, o chaos.Options) error {
 	if err := engines.BuildShoal(ctx, o.Binary); err != nil {
 		return errors.Join(err, os.RemoveAll(folder))
 	}
-	fmt.Printf("seed %d for %v\n", o.Seed, o.For)
+	fmt.Fprintf(os.Stdout, "seed %d for %v\n", o.Seed, o.For)
 	tally, err := chaos.Run(ctx, o)
-	fmt.Println(tally)
+	fmt.Fprintln(os.Stdout, tally)
 	if errors.Is(err, chaos.ErrViolated) {
 		return errors.Join(err, fmt.Errorf("the daemons' logs are in %s", o.Logs), os.Remove(o.Binary))
 	}
