@@ -47,6 +47,14 @@ demo: ## three nodes and a few hundred players in one process; FOR=90s
 engines: ## install what is missing of PostgreSQL, Redis and PgBouncer, for the tests of the drivers; none is started
 	.ci/engines
 
+.PHONY: cluster
+cluster: ## a private PostgreSQL, Redis and Redis Cluster, three daemons and a load; FOR=90s, FAST=redis|cluster|none
+	$(GO) run ./internal/engines/cmd -for $(FOR) -fast $(or $(FAST),redis)
+
+.PHONY: chaos
+chaos: ## three daemons on PostgreSQL and Redis, broken on purpose, checked from outside; FOR=90s, SEED=1
+	$(GO) run ./internal/chaos/cmd -for $(FOR) -seed $(or $(SEED),1)
+
 .PHONY: bench
 bench: ## all benchmarks; BENCH=regexp, PKG=./doc
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)

@@ -24,6 +24,7 @@ type serveCommand struct {
 	Name   string `placeholder:"NAME" help:"Readable part of the node's id. Default node ($$SHOAL_NAME)."`
 
 	seasonSpan
+	wrongClock
 
 	LogFormat string `enum:"text,json" default:"text" help:"Form of the log on standard error: text or json."`
 	LogLevel  string `enum:"debug,info,warn,error" default:"info" help:"Least level that is logged: debug, info, warn or error."`
@@ -69,6 +70,7 @@ func (c *serveCommand) Run(ctx context.Context, o *output) error {
 	if err := c.shorten(opts); err != nil {
 		return &exitError{exitUsage, err}
 	}
+	opts.Node.Clock = c.clock()
 	return serve(ctx, cfg, opts)
 }
 

@@ -21,17 +21,17 @@ const (
 	KillPostgres    Kind = "kill PostgreSQL"
 	RestartPostgres Kind = "restart PostgreSQL"
 	PausePostgres   Kind = "pause PostgreSQL"
-	ForgetRedis     Kind = "Redis forgets"            // killed, comes back empty
-	RewindRedis     Kind = "Redis goes back in time"  // killed, comes back as it was when the fault began
+	ForgetRedis     Kind = "Redis forgets"           // killed, comes back empty
+	RewindRedis     Kind = "Redis goes back in time" // killed, comes back as it was when the fault began
 	PauseRedis      Kind = "pause Redis"
 
-	CutStore     Kind = "cut from PostgreSQL"
-	CutFast      Kind = "cut from Redis"
-	CutBoth      Kind = "cut from both"
-	DelayBoth    Kind = "slow network"
-	ResetBoth    Kind = "connections reset"
-	DeafToStore  Kind = "answers of PostgreSQL lost"
-	DeafToFast   Kind = "answers of Redis lost"
+	CutStore    Kind = "cut from PostgreSQL"
+	CutFast     Kind = "cut from Redis"
+	CutBoth     Kind = "cut from both"
+	DelayBoth   Kind = "slow network"
+	ResetBoth   Kind = "connections reset"
+	DeafToStore Kind = "answers of PostgreSQL lost"
+	DeafToFast  Kind = "answers of Redis lost"
 )
 
 // lane is a sequence of faults of which one is active at a time. Lanes overlap.
@@ -61,7 +61,7 @@ type Fault struct {
 
 // String is the fault in one line.
 func (f Fault) String() string {
-	text := fmt.Sprintf("%7.2fs %-27s", f.At.Seconds(), f.Kind)
+	text := fmt.Sprintf("(%.2fs) %-27s", f.At.Seconds(), f.Kind)
 	if f.lane != engineLane {
 		text += fmt.Sprintf(" daemon %d", f.Daemon)
 	}

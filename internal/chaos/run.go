@@ -30,6 +30,9 @@ type Options struct {
 	Daemons int
 	// Calm leaves the faults out. Default false.
 	Calm bool
+	// Folder has the daemons share a folder in place of the two servers: only daemons fail then.
+	// Default false.
+	Folder bool
 	// Lossy has PostgreSQL acknowledge commits that it has not kept, so that the run must find
 	// violations: a test of the test. Default false.
 	Lossy bool
@@ -59,12 +62,7 @@ func Run(ctx context.Context, o Options) (Tally, error) {
 	if err == nil {
 		err = w.audit(ctx)
 	}
-	err = errors.Join(err, w.close())
-	tally, violations := w.ledger.Verdict()
-	for _, v := range violations {
-		err = errors.Join(err, fmt.Errorf("%w: %s", ErrViolated, v))
-	}
-	return tally, err
+	return w.verdict(errors.Join(err, w.close()))
 }
 
 func (o *Options) defaults() {
@@ -100,8 +98,12 @@ func (w *world) play(ctx context.Context, o *Options) error {
 	if !o.Calm {
 		plan = Plan(o.Seed, o.For, o.Daemons)
 	}
+	failing := lanes
+	if o.Folder {
+		failing = daemonLane + 1
+	}
 	var g errgroup.Group
-	for l := range lanes {
+	for l := range failing {
 		g.Go(func() error {
 			err := w.run(ctx, plan, l)
 			if err != nil {
@@ -115,6 +117,37 @@ func (w *world) play(ctx context.Context, o *Options) error {
 	}
 	g.Go(func() error { w.report(ctx); return nil })
 	return g.Wait()
+}
+
+// Load plays on daemons that are there, without breaking anything, until ctx ends, and checks
+// all players then. The daemons need the set and the boards of [Configuration]. The error is as
+// of [Run].
+func Load(ctx context.Context, daemons []string, o Options) (Tally, error) {
+	o.defaults()
+	start := clock.System().Now()
+	w := &world{ledger: NewLedger(func() time.Duration { return clock.System().Now().Sub(start) }), say: sayer(o.Say)}
+	for _, url := range daemons {
+		w.members = append(w.members, &member{api: newAPI(url)})
+	}
+	var g errgroup.Group
+	for _, p := range w.players(&o) {
+		g.Go(func() error { p.play(ctx); return nil })
+	}
+	g.Go(func() error { w.report(ctx); return nil })
+	err := errors.Join(g.Wait(), w.audit(context.WithoutCancel(ctx)))
+	for _, m := range w.members {
+		m.api.http.CloseIdleConnections()
+	}
+	return w.verdict(err)
+}
+
+// verdict adds the violations to an error.
+func (w *world) verdict(err error) (Tally, error) {
+	tally, violations := w.ledger.Verdict()
+	for _, v := range violations {
+		err = errors.Join(err, fmt.Errorf("%w: %s", ErrViolated, v))
+	}
+	return tally, err
 }
 
 // players are those of a run.

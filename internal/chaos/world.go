@@ -12,9 +12,9 @@ import (
 	"github.com/shoalworks/shoal/internal/engines"
 )
 
-// configuration is what the daemons run with: little time between saves, a board that is
-// submitted to and one that follows the profiles.
-const configuration = `sets:
+// Configuration is what daemons need to be played on: little time between saves, a board that
+// is submitted to and one that follows the profiles.
+const Configuration = `sets:
   players:
     template: {count: 0, got: {}}
     autosave: 15s
@@ -39,13 +39,15 @@ type world struct {
 type member struct {
 	*engines.Shoal
 
-	index       int
 	store, fast *engines.Proxy
 	api         *api
 }
 
 // build starts everything.
 func (w *world) build(ctx context.Context, o *Options) error {
+	if o.Folder {
+		return w.populate(ctx, o)
+	}
 	var err error
 	settings := map[string]string{"max_connections": "300"}
 	if o.Lossy {
@@ -59,6 +61,11 @@ func (w *world) build(ctx context.Context, o *Options) error {
 		return err
 	}
 	w.closers = append(w.closers, w.redis.Close)
+	return w.populate(ctx, o)
+}
+
+// populate starts the daemons.
+func (w *world) populate(ctx context.Context, o *Options) error {
 	for i := range o.Daemons {
 		if err := w.join(ctx, o, i); err != nil {
 			return err
@@ -69,8 +76,31 @@ func (w *world) build(ctx context.Context, o *Options) error {
 
 // join starts a daemon behind proxies of its own.
 func (w *world) join(ctx context.Context, o *Options, i int) error {
-	m := &member{index: i}
+	m := new(member)
+	so := engines.ShoalOptions{
+		Binary: o.Binary, Name: fmt.Sprintf("d%d", i), Config: Configuration,
+		Store: filepath.Join(o.Logs, "game"), Log: filepath.Join(o.Logs, fmt.Sprintf("daemon%d.log", i)),
+	}
+	if !o.Folder {
+		if err := w.connect(ctx, m); err != nil {
+			return err
+		}
+		so.Store = w.postgres.URLAt(m.store.Addr(), "shoal")
+		so.Fast = w.redis.URLAt(m.fast.Addr(), "shoal")
+	}
 	var err error
+	if m.Shoal, err = engines.NewShoal(ctx, so); err != nil {
+		return err
+	}
+	w.closers = append(w.closers, m.Close)
+	m.api = newAPI(m.URL())
+	w.closers = append(w.closers, func() error { m.api.http.CloseIdleConnections(); return nil })
+	w.members = append(w.members, m)
+	return m.Start(ctx)
+}
+
+// connect puts proxies between a daemon and the servers.
+func (w *world) connect(ctx context.Context, m *member) (err error) {
 	if m.store, err = engines.StartProxy(ctx, w.postgres.Addr()); err != nil {
 		return err
 	}
@@ -79,19 +109,7 @@ func (w *world) join(ctx context.Context, o *Options, i int) error {
 		return err
 	}
 	w.closers = append(w.closers, m.fast.Close)
-	m.Shoal, err = engines.NewShoal(ctx, engines.ShoalOptions{
-		Binary: o.Binary, Name: fmt.Sprintf("d%d", i), Config: configuration,
-		Store: w.postgres.URLAt(m.store.Addr(), "shoal"), Fast: w.redis.URLAt(m.fast.Addr(), "shoal"),
-		Log: filepath.Join(o.Logs, fmt.Sprintf("daemon%d.log", i)),
-	})
-	if err != nil {
-		return err
-	}
-	w.closers = append(w.closers, m.Close)
-	m.api = newAPI(m.URL())
-	w.closers = append(w.closers, func() error { m.api.http.CloseIdleConnections(); return nil })
-	w.members = append(w.members, m)
-	return m.Start(ctx)
+	return nil
 }
 
 // close ends everything, the last first.
@@ -109,10 +127,11 @@ func (w *world) run(ctx context.Context, plan []Fault, l lane) error {
 		if f.lane != l {
 			continue
 		}
-		if clock.Sleep(ctx, clock.System(), f.At-w.ledger.now()) != nil {
+		_ = clock.Sleep(ctx, clock.System(), f.At-w.ledger.now())
+		if ctx.Err() != nil {
 			return nil
 		}
-		w.say("%s", f)
+		w.say("%7.2fs %s", w.ledger.now().Seconds(), f)
 		if err := w.happen(ctx, f); err != nil {
 			return fmt.Errorf("chaos: %s: %w", f, err)
 		}

@@ -33,12 +33,13 @@ func run(ctx context.Context) error {
 	flag.Uint64Var(&o.Seed, "seed", 1, "what goes wrong follows from it")
 	flag.IntVar(&o.Players, "players", 40, "players")
 	flag.BoolVar(&o.Calm, "calm", false, "nothing goes wrong")
+	flag.BoolVar(&o.Folder, "folder", false, "the daemons share a folder in place of PostgreSQL and Redis; only daemons fail")
 	flag.BoolVar(&o.Lossy, "lossy", false, "PostgreSQL loses what it has acknowledged: the run must fail")
 	flag.StringVar(&o.Logs, "logs", "", "folder that keeps the daemons' logs; default: a temporary one, kept when a promise was broken")
 	only := flag.Bool("plan", false, "print what would go wrong, and end")
 	flag.Parse()
 	if *only {
-		fmt.Print(chaos.Describe(chaos.Plan(o.Seed, o.For, 3)))
+		fmt.Fprint(os.Stdout, chaos.Describe(chaos.Plan(o.Seed, o.For, 3)))
 		return nil
 	}
 	return play(ctx, o)
@@ -57,9 +58,9 @@ func play(ctx context.Context, o chaos.Options) error {
 	if err := engines.BuildShoal(ctx, o.Binary); err != nil {
 		return errors.Join(err, os.RemoveAll(folder))
 	}
-	fmt.Printf("seed %d for %v\n", o.Seed, o.For)
+	fmt.Fprintf(os.Stdout, "seed %d for %v\n", o.Seed, o.For)
 	tally, err := chaos.Run(ctx, o)
-	fmt.Println(tally)
+	fmt.Fprintln(os.Stdout, tally)
 	if errors.Is(err, chaos.ErrViolated) {
 		return errors.Join(err, fmt.Errorf("the daemons' logs are in %s", o.Logs), os.Remove(o.Binary))
 	}
