@@ -8,8 +8,15 @@ import (
 	"github.com/shoalworks/shoal/internal/address"
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/memstore"
+	"github.com/shoalworks/shoal/store/pgstore"
+	"github.com/shoalworks/shoal/store/redisstore"
 	"github.com/shoalworks/shoal/store/sqlitestore"
 )
+
+// ends is what a store ends with, after its parts.
+func ends(end func(context.Context) error) []func(context.Context) error {
+	return []func(context.Context) error{end}
+}
 
 // openEngine opens all that an engine can play. An engine without a durable part leaves it out.
 func openEngine(ctx context.Context, kind address.Kind, where string, logger *slog.Logger) (store.Parts, error) {
@@ -21,8 +28,19 @@ func openEngine(ctx context.Context, kind address.Kind, where string, logger *sl
 		if err != nil {
 			return store.Parts{}, err
 		}
-		return store.Parts{Durable: e.Durable(), Fast: e.Fast(), Boards: e.Boards(), Bus: e.Bus()}, nil
-	case address.Postgres, address.Redis:
+		return store.Parts{Durable: e.Durable(), Fast: e.Fast(), Boards: e.Boards(), Bus: e.Bus(), Also: ends(e.Close)}, nil
+	case address.Postgres:
+		e, err := pgstore.Open(ctx, where, &pgstore.Options{Logger: logger})
+		if err != nil {
+			return store.Parts{}, err
+		}
+		return store.Parts{Durable: e.Durable(), Fast: e.Fast(), Boards: e.Boards(), Also: ends(e.Close)}, nil
+	case address.Redis:
+		e, err := redisstore.Open(ctx, where, &redisstore.Options{Logger: logger})
+		if err != nil {
+			return store.Parts{}, err
+		}
+		return store.Parts{Fast: e.Fast(), Boards: e.Boards(), Bus: e.Bus(), Also: ends(e.Close)}, nil
 	}
-	return store.Parts{}, fmt.Errorf("%w: this build has no driver for %s", store.ErrUnsupported, kind)
+	return store.Parts{}, fmt.Errorf("%w: there is no driver for it", store.ErrUnsupported)
 }

@@ -112,7 +112,13 @@ func composed(durable, fast store.Parts) store.Parts {
 // closers are the ends of all parts that there are. A part takes it that it is closed more than
 // once.
 func closers(p store.Parts) []func(context.Context) error {
-	out := []func(context.Context) error{p.Bus.Close, p.Boards.Close}
+	var out []func(context.Context) error
+	if p.Bus != nil {
+		out = append(out, p.Bus.Close)
+	}
+	if p.Boards != nil {
+		out = append(out, p.Boards.Close)
+	}
 	for _, r := range []store.Records{p.Fast, p.Durable} {
 		if r != nil {
 			out = append(out, r.Close)
