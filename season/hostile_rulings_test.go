@@ -202,12 +202,13 @@ func TestARulingThatMayBeStoredIsUnknown(t *testing.T) {
 	} {
 		bubble(t, func(t *testing.T, w *world) {
 			h := oneBoard(t, w, 5)
-			lost := false
+			var lost atomic.Bool // the node reads its clock meanwhile
 			h.tap.set(func(call string) fate {
-				if lost {
+				switch {
+				case lost.Load():
 					return then(call)
-				}
-				if lost = call == "put season/reef/C1S1/corrections"; lost {
+				case call == "put season/reef/C1S1/corrections":
+					lost.Store(true)
 					return lose
 				}
 				return pass

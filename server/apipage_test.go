@@ -48,7 +48,8 @@ func TestAPIPage(t *testing.T) {
 	c := shifted{clock.System(), time.Until(pageDay)}
 	d := startDaemon(t, setup{
 		engine: memstore.New(&memstore.Options{Clock: c}), clock: c, epoch: pageDay.Truncate(24 * time.Hour), name: "node",
-		set: profile.Options{VersionEvery: time.Nanosecond},
+		// What is saved is what the page asks for, however long its examples take.
+		set: profile.Options{VersionEvery: time.Nanosecond, Autosave: time.Hour, JournalEvery: time.Hour},
 		wire: func(o *shoal.Options) {
 			delete(o.Sets, "guilds")
 			o.Flush.FlushEvery = time.Hour // what is durable hurries, and the page says when else
