@@ -11,11 +11,14 @@ import (
 	"github.com/shoalworks/shoal"
 	"github.com/shoalworks/shoal/board"
 	"github.com/shoalworks/shoal/doc"
+	"github.com/shoalworks/shoal/internal/engines/enginetest"
 	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/faultstore"
 	"github.com/shoalworks/shoal/store/memstore"
+	"github.com/shoalworks/shoal/store/pgstore"
+	"github.com/shoalworks/shoal/store/redisstore"
 	"github.com/shoalworks/shoal/store/sqlitestore"
 )
 
@@ -39,32 +42,87 @@ func compositions() map[string]func(t *testing.T) site {
 		},
 		"memory, single keys": func(*testing.T) site {
 			durable, fast := memstore.New(nil), memstore.New(&memstore.Options{SingleKey: true})
-			return site{open: func(*testing.T) store.Parts {
-				p := fast.Parts()
-				return store.Parts{Durable: durable.Parts().Durable, Fast: p.Durable, Boards: p.Boards, Bus: p.Bus}
-			}}
+			return site{open: func(*testing.T) store.Parts { return beside(durable.Parts(), fast.Parts()) }}
 		},
 		"sqlite": func(t *testing.T) site {
 			t.Helper()
 			folder := t.TempDir()
+			return site{open: func(t *testing.T) store.Parts { t.Helper(); return onSQLite(t, folder) }}
+		},
+		"sqlite, redis": func(t *testing.T) site {
+			t.Helper()
+			folder, url := t.TempDir(), enginetest.Redis(t).URL(enginetest.Prefix(t))
 			return site{open: func(t *testing.T) store.Parts {
 				t.Helper()
-				e, err := sqlitestore.Open(t.Context(), folder, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				closing(t, e.Close)
-				return store.Parts{Durable: e.Durable(), Fast: e.Fast(), Boards: e.Boards(), Bus: e.Bus()}
+				return beside(onSQLite(t, folder), onRedis(t, url))
+			}}
+		},
+		"postgres": func(t *testing.T) site {
+			t.Helper()
+			url := enginetest.Postgres(t).URL(enginetest.Schema(t))
+			return site{open: func(t *testing.T) store.Parts { t.Helper(); return onPostgres(t, url) }}
+		},
+		"postgres, redis": func(t *testing.T) site {
+			t.Helper()
+			url, fast := enginetest.Postgres(t).URL(enginetest.Schema(t)), enginetest.Redis(t).URL(enginetest.Prefix(t))
+			return site{open: func(t *testing.T) store.Parts {
+				t.Helper()
+				return beside(onPostgres(t, url), onRedis(t, fast))
+			}}
+		},
+		"pgbouncer, redis cluster": func(t *testing.T) site {
+			t.Helper()
+			url := enginetest.PgBouncer(t, enginetest.Postgres(t)).URL(enginetest.Schema(t))
+			fast := enginetest.Cluster(t).URL(enginetest.Prefix(t))
+			return site{open: func(t *testing.T) store.Parts {
+				t.Helper()
+				return beside(onPostgres(t, url), onRedis(t, fast))
 			}}
 		},
 	}
+}
+
+// beside is a store whose beats, journals, boards and messages are on another engine.
+func beside(p, fast store.Parts) store.Parts {
+	p.Boards, p.Bus = fast.Boards, fast.Bus
+	if p.Fast = fast.Fast; p.Fast == nil {
+		p.Fast = fast.Durable
+	}
+	return p
+}
+
+func onSQLite(t *testing.T, folder string) store.Parts {
+	t.Helper()
+	e, err := sqlitestore.Open(t.Context(), folder, nil)
+	must(t, err)
+	closing(t, e.Close)
+	return store.Parts{Durable: e.Durable(), Fast: e.Fast(), Boards: e.Boards(), Bus: e.Bus()}
+}
+
+func onPostgres(t *testing.T, url string) store.Parts {
+	t.Helper()
+	e, err := pgstore.Open(t.Context(), url, nil)
+	must(t, err)
+	closing(t, e.Close)
+	return store.Parts{Durable: e.Durable(), Fast: e.Fast(), Boards: e.Boards(), Bus: e.Bus()}
+}
+
+func onRedis(t *testing.T, url string) store.Parts {
+	t.Helper()
+	e, err := redisstore.Open(t.Context(), url, nil)
+	must(t, err)
+	closing(t, e.Close)
+	return store.Parts{Fast: e.Fast(), Boards: e.Boards(), Bus: e.Bus()}
 }
 
 // onEachSite runs a test on every composition.
 func onEachSite(t *testing.T, test func(t *testing.T, s site)) {
 	t.Helper()
 	for name, make := range compositions() {
-		t.Run(name, func(t *testing.T) { test(t, make(t)) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, make(t))
+		})
 	}
 }
 
@@ -107,7 +165,7 @@ func (s site) start(t *testing.T, change func(*shoal.Options)) *server {
 	o := &shoal.Options{
 		Node: node.Options{
 			Name: fmt.Sprintf("n%d", servers.Add(1)), Beat: 200 * time.Millisecond, DeadAfter: time.Second,
-			LeaseTimeout: 5 * time.Second, Logger: slog.New(slog.DiscardHandler),
+			LeaseTimeout: 5 * time.Second, CloseTimeout: 5 * time.Second, Logger: slog.New(slog.DiscardHandler),
 		},
 		Sets: map[string]*profile.Options{"players": {
 			Template: doc.Must(map[string]any{"coins": 0, "done": map[string]any{}}), JournalEvery: 200 * time.Millisecond,
@@ -153,14 +211,11 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// load opens a player, however often it takes; one who is open here already is that session.
+// load opens a player, however often it takes.
 func (x *server) load(t *testing.T, key string) *profile.Session {
 	t.Helper()
 	ctx := within(t)
 	for {
-		if s, ok := x.players.Session(key); ok && s.Reason() == 0 {
-			return s
-		}
 		s, err := x.players.Load(ctx, key, nil)
 		if err == nil {
 			return s
