@@ -183,8 +183,9 @@ func (s *Server) limitBody(w http.ResponseWriter, r *http.Request) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return
 	}
-	// Without a connection below (a test's recorder) there is nothing to limit.
-	_ = http.NewResponseController(w).SetReadDeadline(s.clock.Now().Add(s.limits.BodyTimeout))
+	// Without a connection below (a test's recorder) there is nothing to limit. Connections know
+	// the system's clock only.
+	_ = http.NewResponseController(w).SetReadDeadline(clock.System().Now().Add(s.limits.BodyTimeout))
 }
 
 // intercept is the shell around every call: deadline, faults, and the error's form.

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/profile"
 	shoalv1 "github.com/shoalworks/shoal/proto/shoal/v1"
 	"github.com/shoalworks/shoal/proto/shoal/v1/shoalv1connect"
@@ -71,7 +72,7 @@ type outlet struct {
 }
 
 func (s *Server) outlet(ctx context.Context) outlet {
-	o := outlet{now: s.clock.Now, within: s.limits.BodyTimeout}
+	o := outlet{now: clock.System().Now, within: s.limits.BodyTimeout}
 	if c := callOf(ctx); c != nil && c.writer != nil {
 		o.control = http.NewResponseController(c.writer)
 	}

@@ -88,6 +88,9 @@ func (a *api) load(ctx context.Context, key string) (Found, error) {
 	return Found{}, err
 }
 
+// errOutdated says that a daemon still has a session open that a later one has replaced.
+var errOutdated = errors.New("chaos: open in an earlier session")
+
 // errElsewhere says that a daemon does not have a profile open.
 var errElsewhere = errors.New("chaos: not open here")
 
@@ -100,7 +103,9 @@ func (a *api) live(ctx context.Context, key string) (Found, error) {
 	case !res.GetOpenHere():
 		return Found{}, errElsewhere
 	}
-	return found(res.GetProfile())
+	f, err := found(res.GetProfile())
+	f.Live = true
+	return f, err
 }
 
 // play counts one more, once for an id.

@@ -41,6 +41,9 @@ func (w *world) auditPlayer(ctx context.Context, key string, at int) error {
 	var t *Tenure
 	err := again(ctx, func() error {
 		f, err := a.load(ctx, key)
+		if err == nil && w.ledger.Outdated(key, f) {
+			err = errOutdated
+		}
 		if err == nil {
 			t = w.ledger.Loaded(key, at, f)
 		}
@@ -62,11 +65,17 @@ func (w *world) auditPlayer(ctx context.Context, key string, at int) error {
 // auditPlay plays once more, since a player that can be loaded can play, and saves.
 func (w *world) auditPlay(ctx context.Context, a *api, t *Tenure) (count int64, err error) {
 	t.Playing()
-	revision, count, err := a.play(ctx, t.key, "audit-"+t.key)
+	err = again(ctx, func() error {
+		var revision uint64
+		revision, count, err = a.play(ctx, t.key, "audit-"+t.key)
+		if err == nil {
+			t.Played(revision, count)
+		}
+		return err
+	})
 	if err != nil {
 		return 0, err
 	}
-	t.Played(revision, count)
 	return count, again(ctx, func() error {
 		promise := t.Saving(true)
 		revision, err := a.save(ctx, t.key, true)
@@ -95,8 +104,12 @@ func (w *world) auditMail(ctx context.Context, a *api, t *Tenure) error {
 // auditBoards compares the entries of a player: the mirror follows the profile, whatever became
 // of the board's memory.
 func (w *world) auditBoards(ctx context.Context, a *api, key string, count int64) error {
-	score, _, err := a.score(ctx, "Best", key)
-	if err != nil && reason(err) != "unknown_board" {
+	var score int64
+	err := again(ctx, func() (err error) {
+		score, _, err = a.score(ctx, "Best", key)
+		return err
+	})
+	if err != nil {
 		return fmt.Errorf("board: %w", err)
 	}
 	w.ledger.Board(key, score, true)

@@ -59,6 +59,8 @@ type Found struct {
 	Epoch, Revision uint64
 	// Count is how often the player has played.
 	Count int64
+	// Live says that it was open at the daemon already.
+	Live bool
 	// Got says how often each claim has had its effect.
 	Got map[string]int64
 }
@@ -115,6 +117,16 @@ func (l *Ledger) Violate(key, format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.violateLocked(key, format, args...)
+}
+
+// Outdated tells whether a session is one that was found open at a daemon that has not noticed
+// yet that a later one has replaced it. That is no violation as long as it acknowledges nothing.
+func (l *Ledger) Outdated(key string, f Found) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.accountLocked(key)
+	n := len(a.tenures)
+	return n > 0 && f.Live && f.Epoch < a.tenures[n-1].found.Epoch
 }
 
 // Loaded notes that a load of a daemon was answered, or that a session was found open there.

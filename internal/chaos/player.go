@@ -59,7 +59,7 @@ func (p *player) wait(ctx context.Context, d time.Duration) { _ = clock.Sleep(ct
 
 func (p *player) load(ctx context.Context, at int) (*Tenure, bool) {
 	f, err := p.daemons[at].load(ctx, p.key)
-	if err != nil {
+	if err != nil || p.ledger.Outdated(p.key, f) {
 		return nil, false
 	}
 	return p.ledger.Loaded(p.key, at, f), true

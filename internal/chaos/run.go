@@ -62,7 +62,19 @@ func Run(ctx context.Context, o Options) (Tally, error) {
 	if err == nil {
 		err = w.audit(ctx)
 	}
+	if tally, _ := w.ledger.Verdict(); tally.Violations > 0 {
+		err = errors.Join(err, w.dump())
+	}
 	return w.verdict(errors.Join(err, w.close()))
+}
+
+// dump has the daemons write to their logs what they do.
+func (w *world) dump() error {
+	errs := make([]error, 0, len(w.members))
+	for _, m := range w.members {
+		errs = append(errs, m.Dump())
+	}
+	return errors.Join(errs...)
 }
 
 func (o *Options) defaults() {

@@ -128,5 +128,8 @@ func (s *Shoal) Pause() error { return s.signal(signalPause) }
 // Continue ends a Pause.
 func (s *Shoal) Continue() error { return s.signal(signalContinue) }
 
+// Dump ends the daemon, which writes what all of its goroutines do to its log first.
+func (s *Shoal) Dump() error { return s.end(signalAtOnce) }
+
 // Close ends the daemon at once and removes its folder.
 func (s *Shoal) Close() error { return errors.Join(s.end(s.close), s.home.remove()) }
