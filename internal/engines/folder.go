@@ -27,7 +27,7 @@ func newFolder() (*folder, error) {
 		return nil, fmt.Errorf("engines: temporary folder: %w", err)
 	}
 	f := &folder{path: filepath.Join(filepath.Dir(fresh), folderPrefix+strings.TrimPrefix(filepath.Base(fresh), "shoal-new-engine-"))}
-	f.lock, err = lockFile(filepath.Join(fresh, lockName))
+	f.lock, err = lockFile(filepath.Join(fresh, lockName), os.O_CREATE)
 	if err == nil {
 		err = os.Chmod(fresh, 0o755)
 	}
@@ -66,7 +66,8 @@ func (f *folder) remove() error {
 func sweep(within string) {
 	found, _ := filepath.Glob(filepath.Join(within, folderPrefix+"*")) // a fixed pattern
 	for _, path := range found {
-		lock, err := lockFile(filepath.Join(path, lockName))
+		// Without a lock it is being removed: what is made in it now would be in the way.
+		lock, err := lockFile(filepath.Join(path, lockName), 0)
 		if err != nil {
 			continue // somebody lives there, or it is nobody's that we know
 		}

@@ -28,7 +28,7 @@ func attributes(*account, syscall.Signal) *syscall.SysProcAttr { return &syscall
 
 func send(int, syscall.Signal) error { return errSystem }
 
-func lockFile(string) (*os.File, error) { return nil, errSystem }
+func lockFile(string, int) (*os.File, error) { return nil, errSystem }
 
 func children(int) []int { return nil }
 

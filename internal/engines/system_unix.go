@@ -68,8 +68,8 @@ func send(pid int, s syscall.Signal) error {
 
 // lockFile opens a file and locks it, or says that another holds it. The lock ends with the
 // process; its children do not inherit it.
-func lockFile(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+func lockFile(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|flags, 0o600)
 	if err != nil {
 		return nil, err
 	}
