@@ -1,6 +1,7 @@
 package engines
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -57,9 +58,24 @@ func (f *folder) inner(name string, as *account) (string, error) {
 
 // remove deletes the folder and then gives the lock back.
 func (f *folder) remove() error {
-	err := os.RemoveAll(f.path)
+	err := removeLocked(f.path)
 	_ = f.lock.Close()
 	return err
+}
+
+// removeLocked deletes a folder whose lock is held, and the lock last: who dies meanwhile leaves
+// what a sweep still knows.
+func removeLocked(path string) error {
+	inside, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	for _, entry := range inside {
+		if entry.Name() != lockName {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(path, entry.Name())))
+		}
+	}
+	return errors.Join(err, os.RemoveAll(path))
 }
 
 // sweep removes the folders of processes that died; what it cannot remove is left.
@@ -71,7 +87,7 @@ func sweep(within string) {
 		if err != nil {
 			continue // somebody lives there, or it is nobody's that we know
 		}
-		_ = os.RemoveAll(path)
+		_ = removeLocked(path)
 		_ = lock.Close()
 	}
 }

@@ -177,6 +177,9 @@ func TestStartSweepsTheFoldersOfTheDead(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.WriteFile(filepath.Join(dead, "owner.lock"), nil, 0o600); err != nil { // that nobody holds
+		t.Fatal(err)
+	}
 	own := enginetest.OwnRedis(t, nil)
 	second := enginetest.OwnRedis(t, nil) // must not sweep the first
 	if _, err := os.Stat(dead); !errors.Is(err, os.ErrNotExist) {
