@@ -137,6 +137,29 @@ func TestPolledMessagesComeOnce(t *testing.T) {
 	}
 }
 
+// A message whose row becomes visible after those that were sent later is heard all the same.
+func TestPolledMessagesMayComeLate(t *testing.T) {
+	pooler, schema := enginetest.PgBouncer(t, enginetest.Postgres(t)), enginetest.Schema(t)
+	o := &pgstore.Options{PollEvery: 20 * time.Millisecond}
+	a, b := open(t, pooler.URL(schema), o).Bus(), open(t, pooler.URL(schema), o).Bus()
+	in := inbox(t, b, "topic")
+	c := connect(t)
+	exec := func(sql string) {
+		t.Helper()
+		if _, err := c.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("BEGIN")
+	exec("INSERT INTO " + schema + ".messages (sent, origin, topic, payload) VALUES (clock_timestamp(), 'somebody', 'topic', 'late')")
+	arrives(t, a, in, "topic", "in time")
+	arrives(t, a, in, "topic", "in time, too")
+	exec("COMMIT")
+	for got := ""; got != "late"; {
+		got = <-in
+	}
+}
+
 // Closing the bus ends it also while the server is away.
 func TestBusClosesWithoutServer(t *testing.T) {
 	pg := enginetest.OwnPostgres(t, nil)

@@ -3,7 +3,10 @@ package pgstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"regexp"
 	"testing"
+	"time"
 
 	"github.com/shoalworks/shoal/internal/engines/enginetest"
 	"github.com/shoalworks/shoal/store"
@@ -34,12 +37,19 @@ func direct(t *testing.T) string {
 	return enginetest.Postgres(t).URL(enginetest.Schema(t))
 }
 
-// harness opens a part of engines on one schema.
-func harness[T any](address func(*testing.T) string, part func(*pgstore.Engine) T) func(*testing.T) storetest.Harness[T] {
+// harness opens a part of engines on one schema, which is emptied for each case.
+func harness[T any](t *testing.T, address func(*testing.T) string, part func(*pgstore.Engine) T) func(*testing.T) storetest.Harness[T] {
+	t.Helper()
+	url, o := address(t), &pgstore.Options{PollEvery: 20 * time.Millisecond}
+	open(t, url, nil)
+	schema := regexp.MustCompile(`schema=(\w+)`).FindStringSubmatch(url)[1]
 	return func(t *testing.T) storetest.Harness[T] {
-		url := address(t)
+		empty := fmt.Sprintf("TRUNCATE %[1]s.records, %[1]s.live, %[1]s.messages", schema)
+		if err := enginetest.Postgres(t).Exec(t.Context(), empty); err != nil {
+			t.Fatal(err)
+		}
 		return storetest.Harness[T]{
-			Open:    func(t *testing.T) T { return part(open(t, url, nil)) },
+			Open:    func(t *testing.T) T { return part(open(t, url, o)) },
 			Shared:  true,
 			Reopens: true,
 		}
@@ -64,26 +74,20 @@ func pooled(t *testing.T) func(*testing.T) string {
 }
 
 func TestRecords(t *testing.T) {
-	storetest.Records(t, harness(direct, func(e *pgstore.Engine) store.Records {
+	storetest.Records(t, harness(t, direct, func(e *pgstore.Engine) store.Records {
 		return wholeRecords{e.Durable(), e}
 	}))
 }
 
 func TestFastRecords(t *testing.T) {
-	storetest.Records(t, harness(direct, func(e *pgstore.Engine) store.Records {
+	storetest.Records(t, harness(t, direct, func(e *pgstore.Engine) store.Records {
 		return wholeRecords{e.Fast(), e}
 	}))
 }
 
 func TestRecordsThroughPooler(t *testing.T) {
-	storetest.Records(t, harness(pooled(t), func(e *pgstore.Engine) store.Records {
+	storetest.Records(t, harness(t, pooled(t), func(e *pgstore.Engine) store.Records {
 		return wholeRecords{e.Durable(), e}
-	}))
-}
-
-func TestFastRecordsThroughPooler(t *testing.T) {
-	storetest.Records(t, harness(pooled(t), func(e *pgstore.Engine) store.Records {
-		return wholeRecords{e.Fast(), e}
 	}))
 }
 
@@ -98,13 +102,13 @@ func (w wholeBus) Close(ctx context.Context) error {
 }
 
 func TestBus(t *testing.T) {
-	storetest.Bus(t, harness(direct, func(e *pgstore.Engine) store.Bus {
+	storetest.Bus(t, harness(t, direct, func(e *pgstore.Engine) store.Bus {
 		return wholeBus{e.Bus(), e}
 	}))
 }
 
 func TestBusThroughPooler(t *testing.T) {
-	storetest.Bus(t, harness(pooled(t), func(e *pgstore.Engine) store.Bus {
+	storetest.Bus(t, harness(t, pooled(t), func(e *pgstore.Engine) store.Bus {
 		return wholeBus{e.Bus(), e}
 	}))
 }

@@ -1,0 +1,145 @@
+package pgstore
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/shoalworks/shoal/internal/engines"
+	"github.com/shoalworks/shoal/internal/engines/enginetest"
+	"github.com/shoalworks/shoal/store"
+)
+
+// throughProxy opens a fresh schema through a proxy.
+func throughProxy(t *testing.T) (*engines.Proxy, *database) {
+	t.Helper()
+	pg := enginetest.Postgres(t)
+	proxy := enginetest.Proxy(t, pg.Addr())
+	a, err := parseAddress(pg.URLAt(proxy.Addr(), enginetest.Schema(t)) + "&pool_max_conns=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := (*Options)(nil).withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := openDatabase(t.Context(), a, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.pool.Close)
+	return proxy, d
+}
+
+// insert queues a record.
+func insert(d *database, b *pgx.Batch, key string) {
+	b.Queue(d.sql(`INSERT INTO {s}.records (key, version, written, value) VALUES ($1::text, 1, now(), '')`), key)
+}
+
+func (d *database) count(t *testing.T) (n int) {
+	t.Helper()
+	err := d.read(t.Context(), func(ctx context.Context, c *pgx.Conn) error {
+		return c.QueryRow(ctx, d.sql(`SELECT count(*) FROM {s}.records`)).Scan(&n)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A connection that breaks after COMMIT was sent leaves the outcome unknown; here it is done.
+func TestConnectionLostDuringCommit(t *testing.T) {
+	proxy, d := throughProxy(t)
+	calls := 0
+	write := func(key string, cut func()) error {
+		return d.transact(t.Context(), func(ctx context.Context, in *transaction) error {
+			calls++
+			b := &pgx.Batch{}
+			insert(d, b, key)
+			err := in.send(ctx, b)
+			cut()
+			return err
+		})
+	}
+	if err := write("first", func() {}); err != nil { // COMMIT is prepared now
+		t.Fatal(err)
+	}
+	err := write("second", func() {
+		lost := proxy.DropAnswers()
+		go func() {
+			<-lost
+			proxy.Heal()
+			proxy.Reset()
+		}()
+	})
+	if !errors.Is(err, store.ErrUnknown) || calls != 2 {
+		t.Errorf("%v after %d calls, want ErrUnknown after 2", err, calls)
+	}
+	if n := d.count(t); n != 2 {
+		t.Errorf("%d rows, want 2", n)
+	}
+}
+
+// A connection that breaks before COMMIT is sent leaves nothing behind.
+func TestConnectionLostBeforeCommit(t *testing.T) {
+	proxy, d := throughProxy(t)
+	calls := 0
+	err := d.transact(t.Context(), func(ctx context.Context, in *transaction) error {
+		b := &pgx.Batch{}
+		insert(d, b, "key")
+		if err := in.send(ctx, b); err != nil {
+			return err
+		}
+		if calls++; calls > 1 {
+			return store.ErrSealed // it was repeated, since nothing had been sent
+		}
+		proxy.Reset()
+		return in.send(ctx, &pgx.Batch{QueuedQueries: []*pgx.QueuedQuery{{SQL: "SELECT 1"}}})
+	})
+	if !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrSealed) {
+		t.Errorf("%v, want ErrUnavailable", err)
+	}
+	if n := d.count(t); n != 0 {
+		t.Errorf("%d rows, want none", n)
+	}
+}
+
+// A failure of the engine's own undoes everything; a passing one runs the whole again.
+func TestTransactionsAreRepeated(t *testing.T) {
+	_, d := throughProxy(t)
+	calls := 0
+	err := d.transact(t.Context(), func(ctx context.Context, in *transaction) error {
+		calls++
+		b := &pgx.Batch{}
+		insert(d, b, "key")
+		if calls < 3 {
+			b.Queue(`DO $$ BEGIN RAISE EXCEPTION 'as if' USING ERRCODE = 'serialization_failure'; END $$`)
+		}
+		return in.send(ctx, b)
+	})
+	if err != nil || calls != 3 || d.count(t) != 1 {
+		t.Errorf("%v after %d calls, %d rows; want nil after 3, 1 row", err, calls, d.count(t))
+	}
+	err = d.transact(t.Context(), func(ctx context.Context, in *transaction) error {
+		b := &pgx.Batch{}
+		insert(d, b, "other")
+		if err := in.send(ctx, b); err != nil {
+			return err
+		}
+		return store.ErrSealed
+	})
+	if !errors.Is(err, store.ErrSealed) || d.count(t) != 1 {
+		t.Errorf("a transaction that its owner refused: %v, %d rows", err, d.count(t))
+	}
+	err = d.transact(t.Context(), func(ctx context.Context, in *transaction) error {
+		b := &pgx.Batch{}
+		insert(d, b, "third")
+		insert(d, b, "key") // is there
+		return in.commit(ctx, b)
+	})
+	if !errors.Is(err, store.ErrUnavailable) || d.count(t) != 1 {
+		t.Errorf("a transaction that fails on its way to COMMIT: %v, %d rows", err, d.count(t))
+	}
+}
