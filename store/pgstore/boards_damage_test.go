@@ -150,6 +150,7 @@ func TestRecountGoesOnAfterACrash(t *testing.T) {
 		t.Fatalf("Standing = %+v, %v, %v, want rank 704", s, ok, err)
 	}
 	g.merge(t, "meanwhile", 100, 300)
+	g.merge(t, "player", 999, 300) // many move
 	g.open(t)
 	until(t, "the counts to be whole", func() bool {
 		return g.number(t, `SELECT count(*) FROM boards WHERE counted_place IS NOT NULL`) == 0
