@@ -427,6 +427,11 @@ func TestForeignValues(t *testing.T) {
 	if err := commit(t.Context(), r, put("list", "v", 1, store.Any())); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("a list is overwritten: %v", err)
 	}
+	// Another write that is sent with it is done.
+	errs := r.Commit(t.Context(), put("before", "v", 1, store.Any()), put("list", "v", 1, store.Any()), put("after", "v", 1, store.Any()))
+	if errs[0] != nil || !errors.Is(errs[1], store.ErrUnavailable) || errs[2] != nil || get(t, r, "after").Version != 1 {
+		t.Errorf("a list among others: %v", errs)
+	}
 	if n := ask(t, server, "LLEN", "p:r:list"); n != int64(1) {
 		t.Errorf("the list has %v elements, want 1", n)
 	}

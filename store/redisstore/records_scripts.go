@@ -1,7 +1,6 @@
 package redisstore
 
-// recordScripts are what records need. Each looks at no more than one key of the store, and
-// its only effect comes last. Conditions are "*" for any, nothing for absent, or the eight
+// recordScripts are what records need. Each checks first and writes last. Conditions are "*" for any, nothing for absent, or the eight
 // bytes of a version.
 type recordScripts struct {
 	put, remove, check, get, now                 *script // records of their own
@@ -27,10 +26,25 @@ return 1
 `
 	)
 	return &recordScripts{
-		put: newScript(whenRoom, condition+`
-local t = redis.call('TIME')
-redis.call('SET', KEYS[1], ARGV[2] .. struct.pack('>I4I4', t[1], t[2]) .. ARGV[3])
-return 1
+		// Several at once cost little more than half of what each alone does. None of them can
+		// fail when the first has not: the server had room, and what is not a string (an error,
+		// which is a table) is left alone.
+		put: newScript(whenRoom, `
+local old, t = {}, redis.call('TIME')
+for i, key in ipairs(KEYS) do old[i] = redis.pcall('GETRANGE', key, 0, 7) end
+local stamp = struct.pack('>I4I4', t[1], t[2])
+for i, key in ipairs(KEYS) do
+  local wanted = ARGV[3 * i - 2]
+  if type(old[i]) == 'table' then
+    old[i] = -1
+  elseif wanted == '*' or wanted == old[i] then
+    redis.call('SET', key, ARGV[3 * i - 1] .. stamp .. ARGV[3 * i])
+    old[i] = 1
+  else
+    old[i] = 0
+  end
+end
+return old
 `),
 		remove: newScript(always, condition+`
 redis.call('DEL', KEYS[1])
