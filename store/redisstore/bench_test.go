@@ -26,6 +26,7 @@ func journals(n int, version store.Version) []store.Tx {
 
 // perSecond reports what one iteration has n of.
 func perSecond(b *testing.B, n int, unit string) {
+	b.Helper()
 	b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), unit+"/s")
 }
 
