@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// ErrAddress: the address is not one that Open understands. The text says what is wrong, and
+// ErrAddress says that the address is not one that Open understands. The text says what is wrong, and
 // never shows a password.
 var ErrAddress = errors.New("redisstore: bad address")
 
@@ -230,7 +230,7 @@ func checkPrefix(prefix string) error {
 }
 
 // place is the address without secrets.
-func (a address) place() string {
+func (a *address) place() string {
 	text := strings.Join(a.hosts, ",")
 	switch a.topology {
 	case sentinel:

@@ -111,8 +111,8 @@ func TestSubscribeToNobody(t *testing.T) {
 	if err := server.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	again(t, "a server that is gone", func(ctx context.Context) error {
-		if _, err := b.Subscribe(ctx, "third", func([]byte) {}); errors.Is(err, store.ErrUnavailable) {
+	again(t, "a server that is gone", func() error {
+		if _, err := b.Subscribe(t.Context(), "third", func([]byte) {}); errors.Is(err, store.ErrUnavailable) {
 			return nil
 		}
 		return errors.New("subscribed")

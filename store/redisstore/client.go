@@ -12,11 +12,11 @@ import (
 
 // What our connections look like.
 const (
-	topologyEvery = 2 * time.Second // how often we ask Sentinels and clusters who is who
-	keepAlive     = time.Second     // a connection that is silent so long is asked whether it lives
-	maxRedirects  = 8               // MOVED and ASK that one call follows
-	smallBuffer   = 32 << 10        // of connections for beats and messages
-	beatPatience  = 2 * time.Second // AnswerTimeout of the beats' connection, at most
+	topologyEvery = 2 * time.Second         // how often we ask Sentinels and clusters who is who
+	keepAlive     = time.Second             // a connection that is silent so long is asked whether it lives
+	maxRedirects  = 8                       // MOVED and ASK that one call follows
+	smallBuffer   = 32 << 10                // of connections for beats and messages
+	beatPatience  = 1500 * time.Millisecond // AnswerTimeout and DialTimeout of the beats' connection, at most: a few fit before a node counts as dead
 )
 
 // connect makes a client for one purpose. Nothing is ever sent again by the client itself:
@@ -77,7 +77,7 @@ func narrow(patience time.Duration) func(*rueidis.ClientOption) {
 	return func(o *rueidis.ClientOption) {
 		o.PipelineMultiplex = -1
 		o.ReadBufferEachConn, o.WriteBufferEachConn = smallBuffer, smallBuffer
-		o.ConnWriteTimeout = min(o.ConnWriteTimeout, patience)
+		o.ConnWriteTimeout, o.Dialer.Timeout = min(o.ConnWriteTimeout, patience), min(o.Dialer.Timeout, patience)
 	}
 }
 

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -70,7 +69,7 @@ func (e *ear) run() {
 		if heard {
 			pause = earPause
 		}
-		e.options.Logger.LogAttrs(e.ctx, slog.LevelWarn, "the bus hears nothing", slog.Any("err", err), slog.Duration("again", pause))
+		e.options.Logger.WarnContext(e.ctx, "the bus hears nothing", "err", err, "again", pause)
 		if clock.Sleep(e.ctx, e.options.Clock, pause) != nil {
 			return
 		}

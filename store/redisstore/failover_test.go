@@ -1,7 +1,6 @@
 package redisstore_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -33,8 +32,8 @@ func TestFailOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range keys {
-		failures := again(t, "write after the fail-over", func(ctx context.Context) error {
-			err := commit(ctx, r, put(key(i), "w", 2, store.Is(1)))
+		failures := again(t, "write after the fail-over", func() error {
+			err := commit(t.Context(), r, put(key(i), "w", 2, store.Is(1)))
 			if errors.Is(err, store.ErrConflict) && get(t, r, key(i)).Version == 2 {
 				return nil // an earlier one of unknown outcome
 			}
@@ -79,12 +78,12 @@ func TestMasterIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range kinds() {
-		again(t, "read", func(ctx context.Context) error { _, err := r.Get(ctx, key); return err })
+		again(t, "read", func() error { _, err := r.Get(t.Context(), key); return err })
 		if rec := get(t, r, key); rec.Version != 1 {
 			t.Fatalf("the new master has %+v", rec)
 		}
-		again(t, "write", func(ctx context.Context) error {
-			err := commit(ctx, r, put(key, "w", 2, store.Is(1)))
+		again(t, "write", func() error {
+			err := commit(t.Context(), r, put(key, "w", 2, store.Is(1)))
 			if errors.Is(err, store.ErrConflict) && get(t, r, key).Version == 2 {
 				return nil
 			}
@@ -181,8 +180,8 @@ func TestServerOfAClusterIsDown(t *testing.T) {
 	}
 	for _, key := range keys {
 		if owner[key] == gone {
-			again(t, "a write is known not to be done", func(ctx context.Context) error {
-				err := commit(ctx, r, put(key, "w", 2, store.Is(1)))
+			again(t, "a write is known not to be done", func() error {
+				err := commit(t.Context(), r, put(key, "w", 2, store.Is(1)))
 				if errors.Is(err, store.ErrUnavailable) {
 					return nil
 				}
@@ -196,7 +195,7 @@ func TestServerOfAClusterIsDown(t *testing.T) {
 			}
 			continue
 		}
-		again(t, "the others go on", func(ctx context.Context) error { return commit(ctx, r, put(key, "w", 2, store.Is(1))) })
+		again(t, "the others go on", func() error { return commit(t.Context(), r, put(key, "w", 2, store.Is(1))) })
 	}
 	// One call over all servers: each answer stands for itself.
 	txs := make([]store.Tx, len(keys))
@@ -212,6 +211,6 @@ func TestServerOfAClusterIsDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range keys {
-		again(t, "all go on", func(ctx context.Context) error { return commit(ctx, r, put(key, "y", 4, store.Any())) })
+		again(t, "all go on", func() error { return commit(t.Context(), r, put(key, "y", 4, store.Any())) })
 	}
 }

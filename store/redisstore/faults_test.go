@@ -71,11 +71,11 @@ func within(t *testing.T) context.Context {
 
 // again runs do until it is done: what the servers do not take for a while must be taken
 // when they are back. It returns the errors on the way.
-func again(t *testing.T, what string, do func(context.Context) error) (failures []error) {
+func again(t *testing.T, what string, do func() error) (failures []error) {
 	t.Helper()
 	ctx := within(t)
 	for {
-		err := do(ctx)
+		err := do()
 		if err == nil {
 			return failures
 		}
@@ -114,7 +114,7 @@ func TestMemoryIsLost(t *testing.T) {
 		}
 		lose()
 		for _, key := range kinds() {
-			again(t, "read after the loss", func(ctx context.Context) error { _, err := r.Get(ctx, key); return err })
+			again(t, "read after the loss", func() error { _, err := r.Get(t.Context(), key); return err })
 			if rec := get(t, r, key); !rec.Missing() {
 				t.Fatalf("round %d: %+v is still there", round, rec)
 			}
@@ -149,7 +149,7 @@ func TestMemoryGoesBackInTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range kinds() {
-		again(t, "read", func(ctx context.Context) error { _, err := r.Get(ctx, key); return err })
+		again(t, "read", func() error { _, err := r.Get(t.Context(), key); return err })
 		if rec := get(t, r, key); rec.Version != 1 || string(rec.Value) != "kept" {
 			t.Fatalf("%+v, want what was kept", rec)
 		}
@@ -187,7 +187,7 @@ func TestServerIsDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range kinds() {
-		again(t, "write", func(ctx context.Context) error { return commit(ctx, r, put(key, "up", 1000, store.Is(1))) })
+		again(t, "write", func() error { return commit(t.Context(), r, put(key, "up", 1000, store.Is(1))) })
 	}
 }
 
@@ -231,7 +231,7 @@ func TestAnswersAreLost(t *testing.T) {
 		if n := sent(t, server) - before; n != 2 { // the write, and this Get
 			t.Fatalf("%s: %d scripts have run, want the write and a read", key, n)
 		}
-		again(t, "read", func(ctx context.Context) error { _, err := r.Get(ctx, key); return err })
+		again(t, "read", func() error { _, err := r.Get(t.Context(), key); return err })
 	}
 }
 
@@ -284,7 +284,7 @@ func TestValueIsCopied(t *testing.T) {
 		value[i] = 'b'
 	}
 	proxy.Heal()
-	again(t, "the write lands", func(context.Context) error {
+	again(t, "the write lands", func() error {
 		rec := get(t, other, journal)
 		if rec.Version == 1 {
 			return errors.New("not yet")
@@ -426,6 +426,11 @@ func TestForeignValues(t *testing.T) {
 	}
 	if err := commit(t.Context(), r, put("list", "v", 1, store.Any())); !errors.Is(err, store.ErrUnavailable) {
 		t.Errorf("a list is overwritten: %v", err)
+	}
+	// Another write that is sent with it is done.
+	errs := r.Commit(t.Context(), put("before", "v", 1, store.Any()), put("list", "v", 1, store.Any()), put("after", "v", 1, store.Any()))
+	if errs[0] != nil || !errors.Is(errs[1], store.ErrUnavailable) || errs[2] != nil || get(t, r, "after").Version != 1 {
+		t.Errorf("a list among others: %v", errs)
 	}
 	if n := ask(t, server, "LLEN", "p:r:list"); n != int64(1) {
 		t.Errorf("the list has %v elements, want 1", n)

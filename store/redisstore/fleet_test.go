@@ -65,8 +65,8 @@ func (f fleet) start(t *testing.T, name string) *member {
 // load opens a player, however often it takes.
 func (m *member) load(t *testing.T, key string) (s *profile.Session) {
 	t.Helper()
-	again(t, "load "+key, func(ctx context.Context) (err error) {
-		s, err = m.Set("players").Load(ctx, key, nil)
+	again(t, "load "+key, func() (err error) {
+		s, err = m.Set("players").Load(t.Context(), key, nil)
 		return err
 	})
 	return s
@@ -78,7 +78,7 @@ func earn(t *testing.T, s *profile.Session, keep func(context.Context) error) {
 	if _, err := s.Transact(profile.Source{Note: "test"}, doc.Increment("/coins", 1)); err != nil {
 		t.Fatal(err)
 	}
-	again(t, "keep", keep)
+	again(t, "keep", func() error { return keep(t.Context()) })
 }
 
 // coins fails unless the session has n.
@@ -131,8 +131,8 @@ func TestFleet(t *testing.T) {
 			s = b.load(t, "ada")
 			coins(t, "after a crash", s, 3)
 			for i := range 5 { // b saves and frees them by itself
-				again(t, "reaped", func(ctx context.Context) error {
-					v, err := b.Set("players").Read(ctx, fmt.Sprint("idle", i))
+				again(t, "reaped", func() error {
+					v, err := b.Set("players").Read(t.Context(), fmt.Sprint("idle", i))
 					if err == nil && v.Holder != nil {
 						err = errors.New("still held")
 					}
@@ -141,7 +141,7 @@ func TestFleet(t *testing.T) {
 				idle := b.load(t, fmt.Sprint("idle", i))
 				coins(t, "after the reaper", idle, 1)
 			}
-			again(t, "the dead node is forgotten", func(context.Context) error {
+			again(t, "the dead node is forgotten", func() error {
 				left := 0
 				for _, folder := range []string{node.EstatePrefix(a.ID()), "note/" + a.ID() + "/", "mark/" + a.ID() + "/"} {
 					left += count(t, fast, folder)
@@ -192,7 +192,7 @@ func TestFleetWithoutItsFastStore(t *testing.T) {
 			t.Fatalf("sessions have ended: %v, %v", s.Reason(), other.Reason())
 		}
 	}
-	again(t, "both beat", func(context.Context) error {
+	again(t, "both beat", func() error {
 		if n := count(t, a.engine.Fast(), "node/"); n != 2 {
 			return fmt.Errorf("%d beat", n)
 		}

@@ -159,7 +159,7 @@ func TestPartsFreeTheEngine(t *testing.T) {
 	if err := bus.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	again(t, "the connections are closed", func(context.Context) error {
+	again(t, "the connections are closed", func() error {
 		list, _ := ask(t, server, "CLIENT", "LIST").(string)
 		if strings.Contains(list, "name=shoal-") {
 			return errors.New(list)

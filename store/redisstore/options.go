@@ -60,16 +60,16 @@ func (o *Options) withDefaults(t topology) (Options, error) {
 		connections = 1
 	}
 	errs := []error{
-		orDefault("DialTimeout", &out.DialTimeout, 2*time.Second),
-		orDefault("AnswerTimeout", &out.AnswerTimeout, 5*time.Second),
-		orDefault("Connections", &out.Connections, connections),
-		orDefault("BusQueue", &out.BusQueue, 1024),
+		orDefault("options.DialTimeout", &out.DialTimeout, 2*time.Second),
+		orDefault("options.AnswerTimeout", &out.AnswerTimeout, 5*time.Second),
+		orDefault("options.Connections", &out.Connections, connections),
+		orDefault("options.BusQueue", &out.BusQueue, 1024),
 	}
 	if out.Connections > maxConnections || bits.OnesCount(uint(out.Connections)) != 1 {
-		errs = append(errs, fmt.Errorf("Connections: a power of two up to %d expected, got %d", maxConnections, out.Connections))
+		errs = append(errs, fmt.Errorf("options.Connections: a power of two up to %d expected, got %d", maxConnections, out.Connections))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return Options{}, fmt.Errorf("redisstore: options: %w", err)
+		return Options{}, fmt.Errorf("redisstore: %w", err)
 	}
 	return out, nil
 }

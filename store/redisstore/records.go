@@ -12,10 +12,11 @@ import (
 
 // Bounds of what one command carries. A server answers nobody else meanwhile.
 const (
-	getTogether    = 64      // keys of one read
-	getFamily      = 256     // names of one read in a family
-	commitTogether = 256     // writes that are sent in one go
-	commitBytes    = 8 << 20 // bytes of values that are sent in one go, or one value
+	keysTogether = 16        // keys of one read, or one write, of records in no family
+	putBytes     = 256 << 10 // bytes of values of one such write, or one value
+	getFamily    = 256       // names of one read in a family
+	sentTogether = 256       // calls that are sent in one go
+	sentBytes    = 8 << 20   // bytes of values that are sent in one go, or one call
 )
 
 // records is store.Records of the fast role.
@@ -24,12 +25,12 @@ type records struct {
 	main, beats *lane
 	keys        keys
 	scripts     *recordScripts
-	together    int // keys of one read: 1 on a cluster, where each has a slot of its own
+	together    int // keys of one call: 1 on a cluster, where each has a slot of its own
 	inspect     func(context.Context) (store.Inspection, error)
 }
 
 func newRecords(e *Engine, k keys) *records {
-	r := &records{main: e.main, beats: e.beats, keys: k, scripts: newRecordScripts(), together: getTogether, inspect: e.inspect}
+	r := &records{main: e.main, beats: e.beats, keys: k, scripts: newRecordScripts(), together: keysTogether, inspect: e.inspect}
 	if e.address.topology == cluster {
 		r.together = 1
 	}

@@ -4,18 +4,20 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/redis/rueidis"
+
 	"github.com/shoalworks/shoal/store"
 )
 
-// pending is one write of a Commit on its way.
-type pending struct {
+// shipment is one call of a Commit on its way: one write, or several puts in no family.
+type shipment struct {
 	call call
-	at   int // whose answer it is
-	size int // bytes of its value
+	at   []int // whose answers it brings
+	size int   // bytes of its values
 }
 
 // Commit implements store.Records. Beats go first, by connections of their own; of the others
-// commitTogether or commitBytes are sent in one go.
+// sentTogether calls or sentBytes are sent in one go.
 func (r *records) Commit(ctx context.Context, txs ...store.Tx) []error {
 	errs := make([]error, len(txs))
 	if err := r.enter(ctx); err != nil {
@@ -25,21 +27,19 @@ func (r *records) Commit(ctx context.Context, txs ...store.Tx) []error {
 		return errs
 	}
 	defer r.leave()
-	var beats, rest []pending
+	var beats, rest []shipment
 	for i, tx := range txs {
-		if len(tx) != 1 {
+		switch {
+		case len(tx) != 1:
 			errs[i] = fmt.Errorf("redisstore: commit %s: one write expected, got %d: %w", firstOf(tx), len(tx), store.ErrUnsupported)
-			continue
-		}
-		p := pending{call: r.callOf(tx[0]), at: i, size: len(tx[0].Value)}
-		if r.laneOf(tx[0].Key) == r.beats {
-			beats = append(beats, p)
-		} else {
-			rest = append(rest, p)
+		case r.laneOf(tx[0].Key) == r.beats:
+			beats = r.load(beats, tx[0], i)
+		default:
+			rest = r.load(rest, tx[0], i)
 		}
 	}
-	r.commit(ctx, r.beats, beats, txs, errs)
-	r.commit(ctx, r.main, rest, txs, errs)
+	r.ship(ctx, r.beats, beats, txs, errs)
+	r.ship(ctx, r.main, rest, txs, errs)
 	return errs
 }
 
@@ -50,45 +50,88 @@ func firstOf(tx store.Tx) string {
 	return tx[0].Key
 }
 
-func (r *records) commit(ctx context.Context, l *lane, all []pending, txs []store.Tx, errs []error) {
+// load adds a write to the shipments, to the last one if it fits.
+func (r *records) load(all []shipment, w store.Write, at int) []shipment {
+	c := r.callOf(w)
+	if n := len(all) - 1; n >= 0 && c.script == r.scripts.put && all[n].call.script == c.script &&
+		len(all[n].at) < r.together && all[n].size+len(w.Value) <= putBytes {
+		last := &all[n]
+		last.call.keys, last.call.args = append(last.call.keys, c.keys...), append(last.call.args, c.args...)
+		last.at, last.size = append(last.at, at), last.size+len(w.Value)
+		return all
+	}
+	return append(all, shipment{call: c, at: []int{at}, size: len(w.Value)})
+}
+
+// ship sends shipments by a lane, and takes in what was answered.
+func (r *records) ship(ctx context.Context, l *lane, all []shipment, txs []store.Tx, errs []error) {
 	for len(all) > 0 {
 		some := all[:headOf(all)]
 		all = all[len(some):]
 		calls := make([]call, len(some))
-		for i, p := range some {
-			calls[i] = p.call
+		for i, s := range some {
+			calls[i] = s.call
 		}
 		for i, a := range l.runAll(ctx, calls) {
-			at := some[i].at
-			errs[at] = decided(txs[at][0].Key, a)
+			some[i].decide(a, txs, errs)
 		}
 	}
 }
 
-// headOf is how many of the writes are sent in one go.
-func headOf(all []pending) int {
+// headOf is how many of the shipments are sent in one go.
+func headOf(all []shipment) int {
 	bytes := 0
-	for i, p := range all {
-		if bytes += p.size; i > 0 && (i == commitTogether || bytes > commitBytes) {
+	for i, s := range all {
+		if bytes += s.size; i > 0 && (i == sentTogether || bytes > sentBytes) {
 			return i
 		}
 	}
 	return len(all)
 }
 
-// decided is the outcome of one write.
-func decided(key string, a answer) error {
+// decide takes in the outcome of each write.
+func (s shipment) decide(a answer, txs []store.Tx, errs []error) {
+	words, err := verdicts(a, len(s.at))
+	for i, at := range s.at {
+		key := txs[at][0].Key
+		switch {
+		case err != nil:
+			errs[at] = fmt.Errorf("redisstore: commit %s: %w", key, err)
+		case words[i] == conflict:
+			errs[at] = &store.ConflictError{Key: key}
+		case words[i] == foreign:
+			errs[at] = fmt.Errorf("redisstore: commit %s: %w: %w", key, store.ErrUnavailable, errFrame)
+		}
+	}
+}
+
+// What the scripts answer of a write; 1 is that it was applied.
+const (
+	conflict = 0  // its condition did not hold
+	foreign  = -1 // what stands there is not ours
+)
+
+// verdicts are the answers of a call of n writes.
+func verdicts(a answer, n int) ([]int64, error) {
 	if a.err != nil {
-		return fmt.Errorf("redisstore: commit %s: %w", key, a.err)
+		return nil, a.err
 	}
-	applied, err := a.message.AsInt64()
-	switch {
-	case err != nil:
-		return fmt.Errorf("redisstore: commit %s: an answer that cannot be read: %w: %w", key, store.ErrUnknown, err)
-	case applied == 0:
-		return &store.ConflictError{Key: key}
+	words := []rueidis.RedisMessage{a.message}
+	if a.message.IsArray() {
+		words, _ = a.message.ToArray() // it is one
 	}
-	return nil
+	if len(words) != n {
+		return nil, fmt.Errorf("%w: %d answers to %d writes", store.ErrUnknown, len(words), n)
+	}
+	out := make([]int64, n)
+	for i := range words {
+		word, err := words[i].AsInt64()
+		if err != nil {
+			return nil, fmt.Errorf("%w: an answer that cannot be read: %w", store.ErrUnknown, err)
+		}
+		out[i] = word
+	}
+	return out, nil
 }
 
 // callOf is the script of one write. It copies the value: the connection may still read it

@@ -89,7 +89,7 @@ func (r *records) page(ctx context.Context, w window) (listing, error) {
 	defer r.leave()
 	values, order := r.keys.family(w.family)
 	m, err := r.laneOf(w.family.folder+"x").run(ctx, call{
-		script: r.scripts.in, intent: reading, keys: []string{values, order},
+		script: r.scripts.list, intent: reading, keys: []string{values, order},
 		args: []string{w.from, w.to, strconv.Itoa(w.limit), strconv.Itoa(scanBytes)},
 	})
 	if err != nil {

@@ -1,80 +1,47 @@
 package redisstore
 
-// recordScripts are what records need. Each looks at no more than one key of the store, and
-// its only effect comes last. Conditions are "*" for any, nothing for absent, or the eight
-// bytes of a version.
+import (
+	"embed"
+	"strings"
+)
+
+//go:embed record*.lua
+var recordTexts embed.FS
+
+// recordScripts are what records need. Each checks first and writes last.
 type recordScripts struct {
-	put, remove, check, get, now                 *script // records of their own
-	putIn, putBeat, removeIn, checkIn, getIn, in *script // records of a family; in lists it
+	put, remove, check, get                        *script // records of their own
+	putIn, putBeat, removeIn, checkIn, getIn, list *script // records of a family
+	now                                            *script
 }
 
+// newRecordScripts puts the scripts together. A full server takes no journals and no notes,
+// but beats: without them nodes that are well would stop playing, and they are few and small.
 func newRecordScripts() *recordScripts {
-	const (
-		// The version of the record, or nothing, against the condition.
-		condition = `
-local old = redis.call('GETRANGE', KEYS[1], 0, 7)
-if ARGV[1] ~= '*' and ARGV[1] ~= old then return 0 end
-`
-		conditionIn = `
-local old = redis.call('HGET', KEYS[1], ARGV[1])
-if ARGV[2] ~= '*' and ARGV[2] ~= string.sub(old or '', 1, 8) then return 0 end
-`
-		putIn = conditionIn + `
-if not old then redis.call('ZADD', KEYS[2], 0, ARGV[1]) end
-local t = redis.call('TIME')
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[3] .. struct.pack('>I4I4', t[1], t[2]) .. ARGV[4])
-return 1
-`
-	)
 	return &recordScripts{
-		put: newScript(whenRoom, condition+`
-local t = redis.call('TIME')
-redis.call('SET', KEYS[1], ARGV[2] .. struct.pack('>I4I4', t[1], t[2]) .. ARGV[3])
-return 1
-`),
-		remove: newScript(always, condition+`
-redis.call('DEL', KEYS[1])
-return 1
-`),
-		check: newScript(always, condition+`return 1`),
-		get: newScript(always, `
-local found = redis.call('TIME')
-for i, key in ipairs(KEYS) do found[i + 2] = redis.call('GET', key) end
-return found
-`),
-		now: newScript(always, `return redis.call('TIME')`),
-
-		putIn:   newScript(whenRoom, putIn),
-		putBeat: newScript(always, putIn),
-		removeIn: newScript(always, conditionIn+`
-redis.call('ZREM', KEYS[2], ARGV[1])
-redis.call('HDEL', KEYS[1], ARGV[1])
-return 1
-`),
-		checkIn: newScript(always, conditionIn+`return 1`),
-		getIn: newScript(always, `
-local found = redis.call('TIME')
-for i, name in ipairs(ARGV) do found[i + 2] = redis.call('HGET', KEYS[1], name) end
-return found
-`),
-		// From, to, how many, and how many bytes are enough. It answers the time, whether it
-		// ended early, and names and frames.
-		in: newScript(always, `
-local found = redis.call('TIME')
-local names = redis.call('ZRANGEBYLEX', KEYS[2], ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])
-local bytes, enough = 0, tonumber(ARGV[4])
-found[3] = 0
-for i, name in ipairs(names) do
-  local frame = redis.call('HGET', KEYS[1], name)
-  found[#found + 1] = name
-  found[#found + 1] = frame
-  bytes = bytes + #(frame or '')
-  if bytes >= enough and i < #names then
-    found[3] = 1
-    break
-  end
-end
-return found
-`),
+		put:      recordScript(whenRoom, "record_put"),
+		remove:   recordScript(always, "record_if", "record_remove"),
+		check:    recordScript(always, "record_if", "record_check"),
+		get:      recordScript(always, "record_get"),
+		putIn:    recordScript(whenRoom, "record_in_if", "record_in_put"),
+		putBeat:  recordScript(always, "record_in_if", "record_in_put"),
+		removeIn: recordScript(always, "record_in_if", "record_in_remove"),
+		checkIn:  recordScript(always, "record_in_if", "record_check"),
+		getIn:    recordScript(always, "record_in_get"),
+		list:     recordScript(always, "record_in_list"),
+		now:      recordScript(always, "record_time"),
 	}
+}
+
+// recordScript makes a script of the texts with these names.
+func recordScript(when string, names ...string) *script {
+	var all strings.Builder
+	for _, name := range names {
+		text, err := recordTexts.ReadFile(name + ".lua")
+		if err != nil {
+			panic(err) // it is embedded
+		}
+		all.Write(text)
+	}
+	return newScript(when, all.String())
 }

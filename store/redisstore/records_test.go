@@ -32,6 +32,7 @@ func open(t testing.TB, url string, o *redisstore.Options) *redisstore.Engine {
 
 // suite runs the conformance suite of one part on servers at url(prefix).
 func suite[T any](t *testing.T, name string, url func(prefix string) string, part func(*redisstore.Engine) T, run func(*testing.T, func(*testing.T) storetest.Harness[T])) {
+	t.Helper()
 	t.Run(name, func(t *testing.T) {
 		run(t, func(t *testing.T) storetest.Harness[T] {
 			t.Helper()
@@ -47,6 +48,7 @@ func suite[T any](t *testing.T, name string, url func(prefix string) string, par
 
 // suites are the conformance suites of the fast records and of the bus.
 func suites(t *testing.T, url func(prefix string) string) {
+	t.Helper()
 	// What is in no family cannot be scanned.
 	suite(t, "records", url, (*redisstore.Engine).Fast, storetest.Records)
 	// A family is as good as a driver that can scan everything. So are the beats, which go by

@@ -70,9 +70,9 @@ func (l *lane) run(ctx context.Context, c call) (rueidis.RedisMessage, error) {
 // when it is certain that no server has run it, or when it only reads.
 func (l *lane) runAll(ctx context.Context, calls []call) []answer {
 	answers := make([]answer, len(calls))
-	todo := make([]int, len(calls))
-	for i := range todo {
-		todo[i] = i
+	todo := make([]int, 0, len(calls))
+	for i := range calls {
+		todo = append(todo, i)
 	}
 	whole := make([]bool, len(calls)) // the text is sent, not its sum
 	for try := 1; ; try++ {

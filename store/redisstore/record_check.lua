@@ -1,0 +1,2 @@
+-- After record_if.lua or record_in_if.lua.
+return 1

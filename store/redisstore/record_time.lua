@@ -1,0 +1,2 @@
+-- KEYS: any of the server's.
+return redis.call('TIME')
