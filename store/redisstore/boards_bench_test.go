@@ -132,7 +132,7 @@ func BenchmarkFlush(b *testing.B) {
 	})
 	for _, rule := range []store.Rule{store.Best, store.Last, store.Sum} {
 		b.Run(rule.String(), func(b *testing.B) {
-			boards := openEngine(b, server.URL(enginetest.Prefix(b))).Boards()
+			boards := open(b, server.URL(enginetest.Prefix(b)), nil).Boards()
 			fillBoard(b, boards, measured)
 			n := uint64(0)
 			used = serverTime(b, server)
@@ -185,7 +185,7 @@ func BenchmarkLargestBatch(b *testing.B) {
 	server := enginetest.Redis(b)
 	for _, walked := range []bool{false, true} {
 		b.Run(fmt.Sprintf("walked=%v", walked), func(b *testing.B) {
-			boards := openEngine(b, server.URL(enginetest.Prefix(b))).Boards()
+			boards := open(b, server.URL(enginetest.Prefix(b)), nil).Boards()
 			fillBoard(b, boards, measured)
 			random := rand.New(rand.NewPCG(3, 3))
 			var took []time.Duration

@@ -5,3 +5,18 @@ import "time"
 // PassTime sets the servers' clock forward, as far as the walks of this engine's boards are
 // concerned.
 func (e *Engine) PassTime(d time.Duration) { e.boards.ahead.Add(d.Microseconds()) }
+
+// SmallBoards has boards take everything in the smallest steps: how much one script looks at
+// for a dense rank, and entries more than asked for that one script of a walk looks at.
+func (e *Engine) SmallBoards() { e.boards.sizes.dense, e.boards.sizes.stretch = 1, 1 }
+
+// LimitBoards changes how many sources of sums and how many rows of a log a board keeps.
+func (e *Engine) LimitBoards(sources, walkLog int) {
+	e.boards.sizes.sources, e.boards.sizes.walkLog = sources, walkLog
+}
+
+// BoardKey is the key of one part of a board.
+func (e *Engine) BoardKey(board, part string) string { return e.boards.keys.board(board, part) }
+
+// BoardList is the key of the list of boards.
+func (e *Engine) BoardList() string { return e.boards.keys.boards("list") }
