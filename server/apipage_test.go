@@ -142,6 +142,10 @@ func direct(t *testing.T, d *daemon, what string) {
 		for !strings.Contains(d.call("NodeService/Status", "{}").body, `"state":"alive"`) { // the step has made its last beat old
 			continue
 		}
+	case "parts answer":
+		for strings.Contains(d.call("NodeService/Parts", "{}").body, `"state":"unasked"`) { // it asks when it begins to serve
+			continue
+		}
 	default:
 		t.Fatalf("the page asks for %q", what)
 	}
@@ -203,7 +207,7 @@ var (
 	aCursor   = regexp.MustCompile(`"next":"([\w-]{60,})"`)
 	anID      = regexp.MustCompile(`"(id|next)":"[0-9a-f]{24}"`)
 	aLife     = regexp.MustCompile(`"generation":"[0-9a-f]{32}"`)
-	aDuration = regexp.MustCompile(`"(waited|age|clockDifference)":"[^"]*"|"(remaining)":"\d+\.\d+s"`)
+	aDuration = regexp.MustCompile(`"(waited|age|clockDifference|for|took)":"[^"]*"|"(remaining)":"\d+\.\d+s"`)
 )
 
 // pageCursor stands on the page for the cursor of the walk before.
@@ -228,7 +232,7 @@ func steady(d *daemon, body string) string {
 	body = anID.ReplaceAllString(body, `"$1":"e712f593c89ba2828d4cd691"`)
 	body = aLife.ReplaceAllString(body, `"generation":"c3da7b10992e4db1"`)
 	body = aSize.ReplaceAllString(body, `"bytes":312`)
-	sample := map[string]string{"waited": "0.004s", "age": "0.412s", "remaining": "3844800s", "clockDifference": "0.003s"}
+	sample := map[string]string{"waited": "0.004s", "age": "0.412s", "remaining": "3844800s", "clockDifference": "0.003s", "for": "3600s", "took": "0.002s"}
 	return aDuration.ReplaceAllStringFunc(body, func(text string) string {
 		name, _, _ := strings.Cut(strings.TrimPrefix(text, `"`), `"`)
 		return `"` + name + `":"` + sample[name] + `"`

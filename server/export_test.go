@@ -5,16 +5,19 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect/v2/connecthttp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/shoalworks/shoal/board"
+	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/node"
 	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/season"
+	"github.com/shoalworks/shoal/store"
 )
 
 // Ruling is a row of the table of reasons.
@@ -106,3 +109,32 @@ func Rest() func(total uint64, parts ...uint64) uint64 { return new(rising).from
 
 // ShownBoards are the boards with series of their own.
 func ShownBoards(names []string) []string { return shownBoards(names) }
+
+// PartStates are the parts of the store as the daemon knows them: "fast down".
+func (s *Server) PartStates() []string { return s.parts.states() }
+
+// AskParts asks every part at once.
+func (s *Server) AskParts() { s.parts.askAll() }
+
+func (w *partWatch) states() (out []string) {
+	for _, p := range w.all() {
+		out = append(out, string(p.role)+" "+p.state())
+	}
+	return out
+}
+
+func (w *partWatch) askAll() {
+	for _, role := range w.roles {
+		q := &question{watch: w, role: role}
+		w.step(context.Background(), q)
+		q.close()
+	}
+}
+
+// WatchParts watches the parts of a store without a daemon.
+func WatchParts(ctx context.Context, st *store.Store) (states func() string, end func()) {
+	ended := make(chan struct{})
+	w := newPartWatch(st, clock.System())
+	w.start(ctx, ended)
+	return func() string { return strings.Join(w.states(), "; ") }, func() { close(ended); w.wait() }
+}

@@ -2,7 +2,9 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/shoalworks/shoal/clock"
@@ -21,9 +23,19 @@ func (s *Server) livez(w http.ResponseWriter, _ *http.Request) {
 }
 
 // readyz answers 200 when the daemon can do its work: it is not closing, its own heartbeats
-// land, and the durable store answers.
+// land, and the durable store answers. Parts of the store that it can do without for a while are
+// named when they do not answer.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
-	answerProbe(w, s.unready(r.Context()))
+	answerProbe(w, s.unready(r.Context()), s.ailing()...)
+}
+
+// ailing is a line for each part of the store that does not answer.
+func (s *Server) ailing() []string {
+	var lines []string
+	for _, p := range s.parts.down() {
+		lines = append(lines, fmt.Sprintf("the %s part of the store has not answered for %v: %s (%v)", p.role, s.clock.Now().Sub(p.since).Round(time.Second), partWords(p.role), p.err))
+	}
+	return lines
 }
 
 // unready says why the daemon cannot do its work, or nil.
@@ -48,14 +60,14 @@ func (s *Server) unready(ctx context.Context) error {
 	return nil
 }
 
-func answerProbe(w http.ResponseWriter, err error) {
+func answerProbe(w http.ResponseWriter, err error, more ...string) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
+	text := "ok"
 	if err != nil {
 		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = w.Write([]byte(err.Error() + "\n"))
-		return
+		text = err.Error()
 	}
-	_, _ = w.Write([]byte("ok\n"))
+	_, _ = w.Write([]byte(strings.Join(append([]string{text}, more...), "\n") + "\n"))
 }

@@ -36,6 +36,7 @@ func newMetrics(s *Server) *metrics {
 	addSeries(m, s.inFlightSeries())
 	addSeries(m, s.infoSeries())
 	addSeries(m, s.nodeSeries())
+	addSeries(m, s.partSeries())
 	addSeries(m, s.budgetSeries())
 	addSeries(m, s.setSeries())
 	addSeries(m, s.boardSeries())

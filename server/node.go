@@ -36,6 +36,31 @@ func (n nodeService) Status(ctx context.Context, _ *shoalv1.NodeStatusRequest) (
 	return out, nil
 }
 
+// Parts tells how the parts of the store answer this daemon, from memory.
+func (n nodeService) Parts(context.Context, *shoalv1.NodePartsRequest) (*shoalv1.NodePartsResponse, error) {
+	out := &shoalv1.NodePartsResponse{Beating: n.s.node.Beating()}
+	now := n.s.clock.Now()
+	for _, p := range n.s.parts.all() {
+		one := &shoalv1.NodePart{Role: string(p.role), State: p.state(), For: durationpb.New(now.Sub(p.since)), Took: durationpb.New(p.took)}
+		if p.err != nil {
+			one.Error, one.Meaning = p.err.Error(), partWords(p.role)
+		}
+		out.Parts = append(out.Parts, one)
+	}
+	return out, nil
+}
+
+// state is the part in a word.
+func (p *storePart) state() string {
+	switch {
+	case p.asked.IsZero():
+		return "unasked"
+	case p.up():
+		return "up"
+	}
+	return "down"
+}
+
 func memberState(m node.Member) string {
 	switch {
 	case m.Closed:

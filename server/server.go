@@ -68,6 +68,7 @@ type Server struct {
 	watches     gate
 	inFlight    atomic.Int64
 	metrics     *metrics
+	parts       *partWatch
 
 	closing struct {
 		once  sync.Once
@@ -106,6 +107,7 @@ func New(cfg Config) (*Server, error) {
 	s.following = newFollowing(s.seasonNames)
 	s.closing.begun = make(chan struct{})
 	s.closing.ended = make(chan struct{})
+	s.parts = newPartWatch(cfg.Node.Store(), s.clock)
 	s.metrics = newMetrics(s)
 	s.http = s.newHTTP()
 	s.mount()
@@ -164,6 +166,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		return errors.Join(err, l.Close())
 	}
 	s.announce(ctx, l.Addr())
+	s.parts.start(ctx, s.closing.begun)
 	stop := context.AfterFunc(ctx, func() {
 		closeCtx, cancel := clock.WithTimeout(context.WithoutCancel(ctx), s.clock, s.limits.CloseTimeout)
 		defer cancel()
@@ -202,6 +205,7 @@ func (s *Server) Close(ctx context.Context) error {
 			left := s.inFlight.Load()
 			err = errors.Join(fmt.Errorf("server: close: %d calls in flight: %w", left, err), s.http.Close())
 		}
+		s.parts.wait()
 		s.closing.err = err
 		close(s.closing.ended)
 	})

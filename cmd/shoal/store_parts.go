@@ -104,24 +104,26 @@ func (p *checkedPart) dangers() (n int) {
 func (t *storeTool) printParts(parts []checkedPart) {
 	rows := [][]string{{"PART", "ENGINE", "READ", "WRITE", "ABILITIES", "PLACE"}}
 	for _, p := range parts {
-		engine := strings.TrimSpace(p.Engine + " " + p.Version)
+		version, _, _ := strings.Cut(p.Version, " ") // the rest is how it was built
+		engine := strings.TrimSpace(p.Engine + " " + version)
 		rows = append(rows, []string{p.Part, orDash(engine), millis(p.Answer), millis(p.Write), orDash(strings.Join(p.Abilities, ", ")), orDash(p.Place)})
 	}
 	t.table(rows)
 	for i, p := range parts {
 		same := func(o checkedPart) bool {
-			return o.Engine == p.Engine && o.Place == p.Place && slices.Equal(o.Settings, p.Settings)
+			return o.Engine == p.Engine && o.Place == p.Place
 		}
 		if len(p.Settings) > 0 && !slices.ContainsFunc(parts[:i], same) {
 			fmt.Fprintf(t.out, "%s: %s\n", p.Part, plain(settingsText(p.Settings)))
 		}
 	}
-	for _, p := range parts {
-		t.printProblems(p)
+	for i, p := range parts {
+		t.printProblems(p, parts[:i])
 	}
 }
 
-func (t *storeTool) printProblems(p checkedPart) {
+// printProblems prints what is wrong with a part, but for what was said of one before.
+func (t *storeTool) printProblems(p checkedPart, before []checkedPart) {
 	if p.Error != "" {
 		fmt.Fprintf(t.out, "%s: does not answer: %s\n", p.Part, plain(p.Error))
 		return
@@ -130,6 +132,12 @@ func (t *storeTool) printProblems(p checkedPart) {
 		fmt.Fprintf(t.out, "%s: answers, %s\n", p.Part, p.clock())
 	}
 	for _, problem := range p.Problems {
+		said := func(o checkedPart) bool {
+			return o.Engine == p.Engine && o.Place == p.Place && slices.Contains(o.Problems, problem)
+		}
+		if slices.ContainsFunc(before, said) {
+			continue
+		}
 		word := "warning"
 		if problem.Danger {
 			word = "DANGER"

@@ -23,6 +23,185 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type NodePartsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodePartsRequest) Reset() {
+	*x = NodePartsRequest{}
+	mi := &file_shoal_v1_node_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodePartsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodePartsRequest) ProtoMessage() {}
+
+func (x *NodePartsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_node_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodePartsRequest.ProtoReflect.Descriptor instead.
+func (*NodePartsRequest) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_node_proto_rawDescGZIP(), []int{0}
+}
+
+type NodePartsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Parts are "durable", "fast" (absent when the durable part plays it), "boards" and "bus".
+	Parts []*NodePart `protobuf:"bytes,1,rep,name=parts,proto3" json:"parts,omitempty"`
+	// Beating says that this node's heartbeats land in the store.
+	Beating       bool `protobuf:"varint,2,opt,name=beating,proto3" json:"beating,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodePartsResponse) Reset() {
+	*x = NodePartsResponse{}
+	mi := &file_shoal_v1_node_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodePartsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodePartsResponse) ProtoMessage() {}
+
+func (x *NodePartsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_node_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodePartsResponse.ProtoReflect.Descriptor instead.
+func (*NodePartsResponse) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_node_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *NodePartsResponse) GetParts() []*NodePart {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+func (x *NodePartsResponse) GetBeating() bool {
+	if x != nil {
+		return x.Beating
+	}
+	return false
+}
+
+// NodePart is a part of the store, as it answers this daemon.
+type NodePart struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Role  string                 `protobuf:"bytes,1,opt,name=role,proto3" json:"role,omitempty"`
+	// State is "up", "down", or "unasked" just after the start.
+	State string `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
+	// For how long it has been so.
+	For *durationpb.Duration `protobuf:"bytes,3,opt,name=for,proto3" json:"for,omitempty"`
+	// Took is how long the last answer took, or how long it was waited for.
+	Took *durationpb.Duration `protobuf:"bytes,4,opt,name=took,proto3" json:"took,omitempty"`
+	// Error is why it is down, and meaning what that means for players. Empty while it is up.
+	Error         string `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	Meaning       string `protobuf:"bytes,6,opt,name=meaning,proto3" json:"meaning,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodePart) Reset() {
+	*x = NodePart{}
+	mi := &file_shoal_v1_node_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodePart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodePart) ProtoMessage() {}
+
+func (x *NodePart) ProtoReflect() protoreflect.Message {
+	mi := &file_shoal_v1_node_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodePart.ProtoReflect.Descriptor instead.
+func (*NodePart) Descriptor() ([]byte, []int) {
+	return file_shoal_v1_node_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *NodePart) GetRole() string {
+	if x != nil {
+		return x.Role
+	}
+	return ""
+}
+
+func (x *NodePart) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *NodePart) GetFor() *durationpb.Duration {
+	if x != nil {
+		return x.For
+	}
+	return nil
+}
+
+func (x *NodePart) GetTook() *durationpb.Duration {
+	if x != nil {
+		return x.Took
+	}
+	return nil
+}
+
+func (x *NodePart) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *NodePart) GetMeaning() string {
+	if x != nil {
+		return x.Meaning
+	}
+	return ""
+}
+
 type NodeStatusRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -31,7 +210,7 @@ type NodeStatusRequest struct {
 
 func (x *NodeStatusRequest) Reset() {
 	*x = NodeStatusRequest{}
-	mi := &file_shoal_v1_node_proto_msgTypes[0]
+	mi := &file_shoal_v1_node_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43,7 +222,7 @@ func (x *NodeStatusRequest) String() string {
 func (*NodeStatusRequest) ProtoMessage() {}
 
 func (x *NodeStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_shoal_v1_node_proto_msgTypes[0]
+	mi := &file_shoal_v1_node_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -56,7 +235,7 @@ func (x *NodeStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeStatusRequest.ProtoReflect.Descriptor instead.
 func (*NodeStatusRequest) Descriptor() ([]byte, []int) {
-	return file_shoal_v1_node_proto_rawDescGZIP(), []int{0}
+	return file_shoal_v1_node_proto_rawDescGZIP(), []int{3}
 }
 
 type NodeStatusResponse struct {
@@ -84,7 +263,7 @@ type NodeStatusResponse struct {
 
 func (x *NodeStatusResponse) Reset() {
 	*x = NodeStatusResponse{}
-	mi := &file_shoal_v1_node_proto_msgTypes[1]
+	mi := &file_shoal_v1_node_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -96,7 +275,7 @@ func (x *NodeStatusResponse) String() string {
 func (*NodeStatusResponse) ProtoMessage() {}
 
 func (x *NodeStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_shoal_v1_node_proto_msgTypes[1]
+	mi := &file_shoal_v1_node_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -109,7 +288,7 @@ func (x *NodeStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeStatusResponse.ProtoReflect.Descriptor instead.
 func (*NodeStatusResponse) Descriptor() ([]byte, []int) {
-	return file_shoal_v1_node_proto_rawDescGZIP(), []int{1}
+	return file_shoal_v1_node_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *NodeStatusResponse) GetId() string {
@@ -194,7 +373,7 @@ type NodeSet struct {
 
 func (x *NodeSet) Reset() {
 	*x = NodeSet{}
-	mi := &file_shoal_v1_node_proto_msgTypes[2]
+	mi := &file_shoal_v1_node_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -206,7 +385,7 @@ func (x *NodeSet) String() string {
 func (*NodeSet) ProtoMessage() {}
 
 func (x *NodeSet) ProtoReflect() protoreflect.Message {
-	mi := &file_shoal_v1_node_proto_msgTypes[2]
+	mi := &file_shoal_v1_node_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -219,7 +398,7 @@ func (x *NodeSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeSet.ProtoReflect.Descriptor instead.
 func (*NodeSet) Descriptor() ([]byte, []int) {
-	return file_shoal_v1_node_proto_rawDescGZIP(), []int{2}
+	return file_shoal_v1_node_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *NodeSet) GetName() string {
@@ -252,7 +431,7 @@ type NodeMember struct {
 
 func (x *NodeMember) Reset() {
 	*x = NodeMember{}
-	mi := &file_shoal_v1_node_proto_msgTypes[3]
+	mi := &file_shoal_v1_node_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -264,7 +443,7 @@ func (x *NodeMember) String() string {
 func (*NodeMember) ProtoMessage() {}
 
 func (x *NodeMember) ProtoReflect() protoreflect.Message {
-	mi := &file_shoal_v1_node_proto_msgTypes[3]
+	mi := &file_shoal_v1_node_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -277,7 +456,7 @@ func (x *NodeMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeMember.ProtoReflect.Descriptor instead.
 func (*NodeMember) Descriptor() ([]byte, []int) {
-	return file_shoal_v1_node_proto_rawDescGZIP(), []int{3}
+	return file_shoal_v1_node_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *NodeMember) GetId() string {
@@ -312,7 +491,18 @@ var File_shoal_v1_node_proto protoreflect.FileDescriptor
 
 const file_shoal_v1_node_proto_rawDesc = "" +
 	"\n" +
-	"\x13shoal/v1/node.proto\x12\bshoal.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x13\n" +
+	"\x13shoal/v1/node.proto\x12\bshoal.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x12\n" +
+	"\x10NodePartsRequest\"W\n" +
+	"\x11NodePartsResponse\x12(\n" +
+	"\x05parts\x18\x01 \x03(\v2\x12.shoal.v1.NodePartR\x05parts\x12\x18\n" +
+	"\abeating\x18\x02 \x01(\bR\abeating\"\xc0\x01\n" +
+	"\bNodePart\x12\x12\n" +
+	"\x04role\x18\x01 \x01(\tR\x04role\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12+\n" +
+	"\x03for\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x03for\x12-\n" +
+	"\x04took\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x04took\x12\x14\n" +
+	"\x05error\x18\x05 \x01(\tR\x05error\x12\x18\n" +
+	"\ameaning\x18\x06 \x01(\tR\ameaning\"\x13\n" +
 	"\x11NodeStatusRequest\"\xb5\x02\n" +
 	"\x12NodeStatusResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
@@ -334,9 +524,10 @@ const file_shoal_v1_node_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
 	"\x05state\x18\x03 \x01(\tR\x05state\x12+\n" +
-	"\x03age\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x03age2W\n" +
+	"\x03age\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x03age2\x9e\x01\n" +
 	"\vNodeService\x12H\n" +
-	"\x06Status\x12\x1b.shoal.v1.NodeStatusRequest\x1a\x1c.shoal.v1.NodeStatusResponse\"\x03\x90\x02\x01B4Z2github.com/shoalworks/shoal/proto/shoal/v1;shoalv1b\x06proto3"
+	"\x06Status\x12\x1b.shoal.v1.NodeStatusRequest\x1a\x1c.shoal.v1.NodeStatusResponse\"\x03\x90\x02\x01\x12E\n" +
+	"\x05Parts\x12\x1a.shoal.v1.NodePartsRequest\x1a\x1b.shoal.v1.NodePartsResponse\"\x03\x90\x02\x01B4Z2github.com/shoalworks/shoal/proto/shoal/v1;shoalv1b\x06proto3"
 
 var (
 	file_shoal_v1_node_proto_rawDescOnce sync.Once
@@ -350,27 +541,35 @@ func file_shoal_v1_node_proto_rawDescGZIP() []byte {
 	return file_shoal_v1_node_proto_rawDescData
 }
 
-var file_shoal_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_shoal_v1_node_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_shoal_v1_node_proto_goTypes = []any{
-	(*NodeStatusRequest)(nil),     // 0: shoal.v1.NodeStatusRequest
-	(*NodeStatusResponse)(nil),    // 1: shoal.v1.NodeStatusResponse
-	(*NodeSet)(nil),               // 2: shoal.v1.NodeSet
-	(*NodeMember)(nil),            // 3: shoal.v1.NodeMember
-	(*timestamppb.Timestamp)(nil), // 4: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 5: google.protobuf.Duration
+	(*NodePartsRequest)(nil),      // 0: shoal.v1.NodePartsRequest
+	(*NodePartsResponse)(nil),     // 1: shoal.v1.NodePartsResponse
+	(*NodePart)(nil),              // 2: shoal.v1.NodePart
+	(*NodeStatusRequest)(nil),     // 3: shoal.v1.NodeStatusRequest
+	(*NodeStatusResponse)(nil),    // 4: shoal.v1.NodeStatusResponse
+	(*NodeSet)(nil),               // 5: shoal.v1.NodeSet
+	(*NodeMember)(nil),            // 6: shoal.v1.NodeMember
+	(*durationpb.Duration)(nil),   // 7: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil), // 8: google.protobuf.Timestamp
 }
 var file_shoal_v1_node_proto_depIdxs = []int32{
-	4, // 0: shoal.v1.NodeStatusResponse.now:type_name -> google.protobuf.Timestamp
-	2, // 1: shoal.v1.NodeStatusResponse.sets:type_name -> shoal.v1.NodeSet
-	3, // 2: shoal.v1.NodeStatusResponse.fleet:type_name -> shoal.v1.NodeMember
-	5, // 3: shoal.v1.NodeMember.age:type_name -> google.protobuf.Duration
-	0, // 4: shoal.v1.NodeService.Status:input_type -> shoal.v1.NodeStatusRequest
-	1, // 5: shoal.v1.NodeService.Status:output_type -> shoal.v1.NodeStatusResponse
-	5, // [5:6] is the sub-list for method output_type
-	4, // [4:5] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	2, // 0: shoal.v1.NodePartsResponse.parts:type_name -> shoal.v1.NodePart
+	7, // 1: shoal.v1.NodePart.for:type_name -> google.protobuf.Duration
+	7, // 2: shoal.v1.NodePart.took:type_name -> google.protobuf.Duration
+	8, // 3: shoal.v1.NodeStatusResponse.now:type_name -> google.protobuf.Timestamp
+	5, // 4: shoal.v1.NodeStatusResponse.sets:type_name -> shoal.v1.NodeSet
+	6, // 5: shoal.v1.NodeStatusResponse.fleet:type_name -> shoal.v1.NodeMember
+	7, // 6: shoal.v1.NodeMember.age:type_name -> google.protobuf.Duration
+	3, // 7: shoal.v1.NodeService.Status:input_type -> shoal.v1.NodeStatusRequest
+	0, // 8: shoal.v1.NodeService.Parts:input_type -> shoal.v1.NodePartsRequest
+	4, // 9: shoal.v1.NodeService.Status:output_type -> shoal.v1.NodeStatusResponse
+	1, // 10: shoal.v1.NodeService.Parts:output_type -> shoal.v1.NodePartsResponse
+	9, // [9:11] is the sub-list for method output_type
+	7, // [7:9] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_shoal_v1_node_proto_init() }
@@ -384,7 +583,7 @@ func file_shoal_v1_node_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_shoal_v1_node_proto_rawDesc), len(file_shoal_v1_node_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -26,6 +26,8 @@ const (
 const (
 	// NodeServiceStatusProcedure is the procedure name of the NodeService's Status RPC.
 	NodeServiceStatusProcedure = "/shoal.v1.NodeService/Status"
+	// NodeServicePartsProcedure is the procedure name of the NodeService's Parts RPC.
+	NodeServicePartsProcedure = "/shoal.v1.NodeService/Parts"
 )
 
 var (
@@ -37,12 +39,23 @@ var (
 			IdempotencyLevel: connect.IdempotencyNoSideEffects,
 		}
 	})
+	nodeServicePartsSpec = sync.OnceValue(func() connect.Spec {
+		return connect.Spec{
+			StreamType:       connect.StreamTypeUnary,
+			Schema:           v1.File_shoal_v1_node_proto.Services().ByName("NodeService").Methods().ByName("Parts"),
+			Procedure:        NodeServicePartsProcedure,
+			IdempotencyLevel: connect.IdempotencyNoSideEffects,
+		}
+	})
 )
 
 // NodeServiceClient is a client for the shoal.v1.NodeService service.
 type NodeServiceClient interface {
 	// Status reads the state of this daemon and of the fleet.
 	Status(context.Context, *v1.NodeStatusRequest) (*v1.NodeStatusResponse, error)
+	// Parts tells how the parts of the store answer this daemon, which asks them every 5
+	// seconds. It is answered from memory, and so while the store is down as well.
+	Parts(context.Context, *v1.NodePartsRequest) (*v1.NodePartsResponse, error)
 }
 
 // NewNodeServiceClient constructs a client for the shoal.v1.NodeService service. Multiple service
@@ -55,6 +68,9 @@ func NewNodeServiceClient(client *connect.Client) NodeServiceClient {
 type NodeServiceHandler interface {
 	// Status reads the state of this daemon and of the fleet.
 	Status(context.Context, *v1.NodeStatusRequest) (*v1.NodeStatusResponse, error)
+	// Parts tells how the parts of the store answer this daemon, which asks them every 5
+	// seconds. It is answered from memory, and so while the store is down as well.
+	Parts(context.Context, *v1.NodePartsRequest) (*v1.NodePartsResponse, error)
 }
 
 // RegisterNodeServiceHandler registers svc as the shoal.v1.NodeService implementation on server.
@@ -62,6 +78,7 @@ func RegisterNodeServiceHandler(server *connect.Server, svc NodeServiceHandler) 
 	adapter := nodeServiceHandler{svc: svc}
 	server.Register(
 		connect.Method{Spec: nodeServiceStatusSpec(), Handler: adapter.status},
+		connect.Method{Spec: nodeServicePartsSpec(), Handler: adapter.parts},
 	)
 }
 
@@ -70,6 +87,10 @@ type UnimplementedNodeServiceHandler struct{}
 
 func (UnimplementedNodeServiceHandler) Status(context.Context, *v1.NodeStatusRequest) (*v1.NodeStatusResponse, error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.NodeService.Status is not implemented")
+}
+
+func (UnimplementedNodeServiceHandler) Parts(context.Context, *v1.NodePartsRequest) (*v1.NodePartsResponse, error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, "shoal.v1.NodeService.Parts is not implemented")
 }
 
 type nodeServiceClient struct {
@@ -84,6 +105,14 @@ func (c *nodeServiceClient) Status(ctx context.Context, req *v1.NodeStatusReques
 	return &res, nil
 }
 
+func (c *nodeServiceClient) Parts(ctx context.Context, req *v1.NodePartsRequest) (*v1.NodePartsResponse, error) {
+	var res v1.NodePartsResponse
+	if err := c.client.CallUnary(ctx, nodeServicePartsSpec(), req, &res); err != nil {
+		return nil, err
+	}
+	return &res, nil
+}
+
 type nodeServiceHandler struct{ svc NodeServiceHandler }
 
 func (h nodeServiceHandler) status(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
@@ -92,6 +121,18 @@ func (h nodeServiceHandler) status(ctx context.Context, _ connect.Spec, stream c
 		return err
 	}
 	res, err := h.svc.Status(ctx, &req)
+	if err != nil {
+		return err
+	}
+	return stream.Send(res)
+}
+
+func (h nodeServiceHandler) parts(ctx context.Context, _ connect.Spec, stream connect.ServerStream) error {
+	var req v1.NodePartsRequest
+	if err := stream.Receive(&req); err != nil {
+		return err
+	}
+	res, err := h.svc.Parts(ctx, &req)
 	if err != nil {
 		return err
 	}
