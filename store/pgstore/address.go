@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -71,6 +72,9 @@ func (a address) prepare() {
 	if _, named := c.RuntimeParams["application_name"]; !named {
 		c.RuntimeParams["application_name"] = "shoal"
 	}
+	if c.ConnectTimeout == 0 {
+		c.ConnectTimeout = connectTimeout
+	}
 	if !a.pooler {
 		maps.Copy(c.RuntimeParams, session())
 	} else {
@@ -79,13 +83,19 @@ func (a address) prepare() {
 	}
 }
 
+// connectTimeout is how long a host is waited for when the address does not say it.
+const connectTimeout = 5 * time.Second
+
+// idleTimeout is how long a transaction may wait for us before the server ends its session.
+const idleTimeout = "10s"
+
 // session are the settings of our sessions; a pooler would refuse them. A plan that is kept from
 // when a table was empty would read the whole of it for ever: no plan does while it has an
 // index. A process that stops in the middle of a transaction loses its locks.
 func session() map[string]string {
 	return map[string]string{
 		"enable_seqscan": "off", "jit": "off",
-		"idle_in_transaction_session_timeout": "10s",
+		"idle_in_transaction_session_timeout": idleTimeout,
 	}
 }
 

@@ -87,8 +87,10 @@ func (d *database) repeat(ctx context.Context, p phase, again func(failure) bool
 }
 
 // retry runs try on connections, as often as again allows, and classifies the last error by
-// the phase that try answers.
+// the phase that try answers. All of it is within the deadline of a call.
 func (d *database) retry(ctx context.Context, again func(failure) bool, try func(context.Context, *pgxpool.Conn) (phase, error)) error {
+	ctx, cancel := clock.WithTimeout(ctx, d.options.Clock, d.options.CallDeadline)
+	defer cancel()
 	pause := firstPause
 	for attempt := 1; ; attempt++ {
 		p, err := d.once(ctx, try)
@@ -105,13 +107,11 @@ func (d *database) retry(ctx context.Context, again func(failure) bool, try func
 	}
 }
 
-// once runs try on one connection, within the deadline of a call.
+// once runs try on one connection.
 func (d *database) once(ctx context.Context, try func(context.Context, *pgxpool.Conn) (phase, error)) (phase, error) {
 	if ctx.Err() != nil {
 		return beforeCommit, ended(ctx)
 	}
-	ctx, cancel := clock.WithTimeout(ctx, d.options.Clock, d.options.CallDeadline)
-	defer cancel()
 	c, err := d.pool.Acquire(ctx)
 	if err != nil {
 		return beforeCommit, fmt.Errorf("no connection: %w", classify(err, beforeCommit))

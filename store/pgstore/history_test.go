@@ -182,11 +182,27 @@ func (c *chronicle) current() *history {
 // refused comes.
 // case S14.
 func TestHistoriesUnderMishaps(t *testing.T) {
-	const callers, rounds = 6, 2
 	pg := enginetest.OwnPostgres(t, nil)
+	underMishaps(t, pg.URL("shoal"), mishaps(t.Context(), pg))
+}
+
+// The same through a pooler, which is killed, too.
+func TestHistoriesUnderMishapsThroughPooler(t *testing.T) {
+	pg := enginetest.OwnPostgres(t, nil)
+	pooler := enginetest.PgBouncer(t, pg)
+	underMishaps(t, pooler.URL("shoal"), []func() error{
+		func() error { return errors.Join(pg.Kill(), pg.Start(t.Context())) },
+		func() error { return errors.Join(pooler.Kill(), pooler.Start(t.Context())) },
+	})
+}
+
+// underMishaps lets six callers work through three engines, and what befalls befall twice.
+func underMishaps(t *testing.T, url string, mishaps []func() error) {
+	t.Helper()
+	const callers, rounds = 6, 2
 	var handles []store.Records
 	for range 3 {
-		handles = append(handles, open(t, pg.URL("shoal"), nil).Durable())
+		handles = append(handles, open(t, url, nil).Durable())
 	}
 	var over atomic.Bool
 	var all sync.WaitGroup
@@ -205,7 +221,7 @@ func TestHistoriesUnderMishaps(t *testing.T) {
 		})
 	}
 	for range rounds {
-		for _, mishap := range mishaps(t.Context(), pg) {
+		for _, mishap := range mishaps {
 			reach := c.asked.Load() + 150
 			until(t, "operations between mishaps", func() bool { return c.asked.Load() >= reach })
 			if err := mishap(); err != nil {

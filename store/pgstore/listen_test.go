@@ -155,9 +155,14 @@ func TestPolledMessagesMayComeLate(t *testing.T) {
 	arrives(t, a, in, "topic", "in time")
 	arrives(t, a, in, "topic", "in time, too")
 	exec("COMMIT")
-	for got := ""; got != "late"; {
-		got = <-in
-	}
+	until(t, "the late message", func() bool {
+		select {
+		case got := <-in:
+			return got == "late"
+		default:
+			return false
+		}
+	})
 }
 
 // Closing the bus ends it also while the server is away.

@@ -115,6 +115,7 @@ func TestOpenRefusesReadOnlyServer(t *testing.T) {
 		break
 	}
 	refused(t, pg.URL("shoal"), pgstore.ErrServer)
+	nextHost(t, pg.Addr())
 	if err := pg.Exec(t.Context(), "ALTER SYSTEM SET default_transaction_read_only = off"); err != nil {
 		t.Fatal(err)
 	}
@@ -124,4 +125,19 @@ func TestOpenRefusesReadOnlyServer(t *testing.T) {
 	until(t, "writes again", func() bool {
 		return e.Durable().Commit(t.Context(), store.Tx{{Key: "a", Op: store.Put, Value: []byte("1"), Version: 5}})[0] == nil
 	})
+}
+
+// nextHost opens an address of which only the last host takes writes.
+func nextHost(t *testing.T, standby string) {
+	t.Helper()
+	primary := enginetest.Postgres(t)
+	hosts := "127.0.0.1:1," + standby + "," + primary.Addr()
+	e := open(t, strings.Replace(primary.URL(enginetest.Schema(t)), primary.Addr(), hosts, 1), nil)
+	if err := one(t, e.Durable(), putOf("key", "value", 1, store.Absent())); err != nil {
+		t.Error(err)
+	}
+	found, err := e.Durable().(store.Inspector).Inspect(t.Context())
+	if err != nil || !strings.HasPrefix(found.Place, hosts) {
+		t.Errorf("the place is %q, %v", found.Place, err)
+	}
 }

@@ -19,7 +19,7 @@ type Options struct {
 	// Default: nothing is logged.
 	Logger *slog.Logger
 
-	// Connections is how many connections the pool holds at most, beside one for beats and one
+	// Connections is how many connections the pool holds at most, beside two for beats and one
 	// for the bus. When all are busy callers wait. The address may say it, too
 	// (pool_max_conns), and then decides. Default: 16.
 	Connections int
@@ -41,8 +41,9 @@ type Options struct {
 	// first come, first served. Default: 64 MiB.
 	QueueBytes int
 
-	// CallDeadline is how long the engine is waited for, for one statement or transaction.
-	// Beyond it the connection is given up; a write is then unknown. Default: 30 s.
+	// CallDeadline is how long the engine is waited for, for one statement or transaction with
+	// its repetitions. Beyond it the connection is given up; a write that was sent is then
+	// unknown. Default: 30 s.
 	CallDeadline time.Duration
 
 	// BusQueue is how many messages wait for each subscription, and for being published,

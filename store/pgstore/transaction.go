@@ -12,6 +12,7 @@ import (
 // sent before the first batch, which takes BEGIN along.
 type transaction struct {
 	conn      *pgx.Conn
+	pooled    bool // settings of the session cannot be relied on
 	begun     bool
 	committed bool // COMMIT was sent, or may have been
 }
@@ -28,7 +29,7 @@ const begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 func (d *database) transact(ctx context.Context, f func(ctx context.Context, t *transaction) error) error {
 	again := func(fail failure) bool { return passing(fail) || fail.unsent }
 	return d.retry(ctx, again, func(ctx context.Context, c *pgxpool.Conn) (phase, error) {
-		t := &transaction{conn: c.Conn()}
+		t := &transaction{conn: c.Conn(), pooled: d.address.pooler}
 		err := f(ctx, t)
 		if err == nil && !t.committed {
 			err = t.commit(ctx, &pgx.Batch{})
@@ -47,6 +48,9 @@ func (t *transaction) send(ctx context.Context, b *pgx.Batch) error {
 		t.begun = true
 		all := &pgx.Batch{}
 		all.Queue(begin)
+		if t.pooled {
+			all.Queue("SET LOCAL idle_in_transaction_session_timeout = '" + idleTimeout + "'")
+		}
 		all.QueuedQueries = append(all.QueuedQueries, b.QueuedQueries...)
 		b = all
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/shoalworks/shoal/internal/engines"
 	"github.com/shoalworks/shoal/internal/engines/enginetest"
@@ -17,7 +18,7 @@ func throughProxy(t *testing.T, o *pgstore.Options) (*engines.Proxy, *pgstore.En
 	pg, schema := enginetest.Postgres(t), enginetest.Schema(t)
 	proxy := enginetest.Proxy(t, pg.Addr())
 	sure := open(t, pg.URL(schema), nil)
-	return proxy, open(t, pg.URLAt(proxy.Addr(), schema)+"&pool_max_conns=1", o), sure
+	return proxy, open(t, pg.URLAt(proxy.Addr(), schema)+"&pool_max_conns=1&connect_timeout=1", o), sure
 }
 
 // A write whose answer is lost is unknown, whether the connection breaks or the caller gives
@@ -27,37 +28,54 @@ func TestLostAnswerIsUnknown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			proxy, e, sure := throughProxy(t, nil)
 			r := e.Durable()
-			// The statement is prepared by an earlier write, so that its only answer is lost.
-			for _, w := range []store.Write{putOf("key", "first", 7, store.Absent()), putOf("key", "before", 1, store.Is(7))} {
-				if err := one(t, r, w); err != nil {
+			if err := one(t, r, putOf("key", "first", 1, store.Absent())); err != nil {
+				t.Fatal(err)
+			}
+			at := store.Version(1)
+			for try := 1; ; try++ {
+				// The statement is prepared by an earlier write, so that its only answer is lost.
+				if err := one(t, r, putOf("key", "before", at+1, store.Is(at))); err != nil {
 					t.Fatal(err)
 				}
+				at++
+				err := loseAnswer(t, proxy, r, putOf("key", "after", at+1, store.Is(at)), giveUp)
+				if errors.Is(err, store.ErrUnknown) {
+					break
+				}
+				// What was lost may have been the answer of a ping, or of a new session.
+				if !errors.Is(err, store.ErrUnavailable) || try == 20 {
+					t.Fatalf("Commit whose answer was lost = %v, want ErrUnknown", err)
+				}
 			}
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			lost := proxy.DropAnswers()
-			answer := make(chan error, 1)
-			go func() { answer <- r.Commit(ctx, store.Tx{putOf("key", "after", 2, store.Is(1))})[0] }()
-			<-lost
-			if giveUp {
-				cancel()
-			} else {
-				proxy.Reset()
-			}
-			if err := <-answer; !errors.Is(err, store.ErrUnknown) {
-				t.Fatalf("Commit whose answer was lost = %v, want ErrUnknown", err)
-			}
-			proxy.Heal()
-			proxy.Reset() // nothing else ends a connection that waits for what was lost
 			until(t, "the write that was unknown", func() bool {
 				found, err := sure.Durable().Get(t.Context(), "key")
-				return err == nil && found[0].Version == 2
+				return err == nil && found[0].Version == at+1
 			})
-			if err := one(t, r, putOf("key", "again", 3, store.Is(2))); err != nil {
+			if err := one(t, r, putOf("key", "again", at+2, store.Is(at+1))); err != nil {
 				t.Fatalf("after it heals: %v", err)
 			}
 		})
 	}
+}
+
+// loseAnswer sends a write whose answer is lost, and heals the network.
+func loseAnswer(t *testing.T, proxy *engines.Proxy, r store.Records, w store.Write, giveUp bool) error {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	lost := proxy.DropAnswers()
+	answer := make(chan error, 1)
+	go func() { answer <- r.Commit(ctx, store.Tx{w})[0] }()
+	<-lost
+	if giveUp {
+		cancel()
+	} else {
+		proxy.Reset()
+	}
+	err := <-answer
+	proxy.Heal()
+	proxy.Reset() // nothing else ends a connection that waits for what was lost
+	return err
 }
 
 // Nothing that commits has left when a transaction of several keys hears nothing of its
@@ -85,6 +103,31 @@ func TestTransactionThatHearsNothingIsNotDone(t *testing.T) {
 	if err := one(t, sure.Durable(), putOf("a", "fence", 4, store.Is(1)), putOf("b", "fence", 5, store.Absent())); err != nil {
 		t.Fatalf("the transaction that was not done is in the way: %v", err)
 	}
+}
+
+// A server that is silent is given up after the deadline of a call: a write that was sent is
+// unknown, and a read is not done.
+func TestSilentServer(t *testing.T) {
+	proxy, e, _ := throughProxy(t, &pgstore.Options{CallDeadline: 300 * time.Millisecond})
+	r := e.Durable()
+	ready := func() bool { // the statement is prepared
+		return one(t, r, putOf("key", "before", 1, store.Any())) == nil && one(t, r, putOf("key", "before", 1, store.Is(1))) == nil
+	}
+	until(t, "an unknown write", func() bool {
+		proxy.Heal()
+		until(t, "the server", ready)
+		proxy.Cut()
+		err := one(t, r, putOf("key", "after", 2, store.Is(1)))
+		if !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrUnknown) {
+			t.Fatalf("Commit = %v", err)
+		}
+		return errors.Is(err, store.ErrUnknown)
+	})
+	if _, err := r.Get(t.Context(), "key"); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("Get = %v, want ErrUnavailable", err)
+	}
+	proxy.Heal()
+	until(t, "the server", ready)
 }
 
 // A server that is away takes nothing: writes and reads are not done, and go on when it is
