@@ -95,6 +95,7 @@ func TestMergersSealerAndReaders(t *testing.T) {
 
 // readUntil reads pages until done is closed: each is sorted and says what it holds.
 func readUntil(t *testing.T, boards store.Boards, done <-chan struct{}) {
+	t.Helper()
 	for {
 		select {
 		case <-done:

@@ -161,9 +161,9 @@ func (h *boards) sweepEnded(ctx context.Context, t *transaction) (bool, error) {
 }
 
 // logged tells whether there are logs, which will end.
-func (h *boards) logged(ctx context.Context) (any bool, err error) {
+func (h *boards) logged(ctx context.Context) (some bool, err error) {
 	err = h.database.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		return c.QueryRow(ctx, h.database.sql(anyLogged)).Scan(&any)
+		return c.QueryRow(ctx, h.database.sql(anyLogged)).Scan(&some)
 	})
-	return any, err
+	return some, err
 }

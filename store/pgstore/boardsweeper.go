@@ -22,11 +22,11 @@ type sweeper struct {
 	once   sync.Once
 }
 
-func startSweeper(h *boards) *sweeper {
-	ctx, cancel := context.WithCancel(context.Background())
+func startSweeper(ctx context.Context, h *boards) *sweeper {
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &sweeper{boards: h, kick: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
 	s.wake()
-	go s.run(ctx)
+	go s.run(own)
 	return s
 }
 
