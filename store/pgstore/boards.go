@@ -23,6 +23,7 @@ type boards struct {
 	gate     closing
 	database *database
 	boardOptions
+	turns   turns
 	sweeper *sweeper
 }
 
