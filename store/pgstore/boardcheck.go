@@ -84,8 +84,8 @@ const (
 		FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
 			WITH ORDINALITY AS u (place, sequence, end_place, end_sequence, i)
 		CROSS JOIN LATERAL (SELECT count(*) AS n, coalesce(max(sequence), 0) AS newest FROM {s}.entries
-			WHERE board = $1::bigint AND (place, sequence) >= (u.place, u.sequence)
-				AND (place, sequence) < (u.end_place, u.end_sequence)) e
+			WHERE board = $1::bigint AND place BETWEEN u.place AND u.end_place
+				AND (place, sequence) >= (u.place, u.sequence) AND (place, sequence) < (u.end_place, u.end_sequence)) e
 		ORDER BY u.i`
 	countBoth = `SELECT count(*) FROM {s}.hidden h JOIN {s}.entries e ON e.board = h.board AND e.key = h.key WHERE h.board = $1::bigint`
 )

@@ -66,8 +66,7 @@ const (
 			epoch = excluded.epoch, revision = excluded.revision, meta = excluded.meta`
 	rankNoHidden = `DELETE FROM {s}.entries WHERE board = $1::bigint
 		AND key IN (SELECT key FROM {s}.hidden WHERE board = $1::bigint)`
-	selectMost = `SELECT coalesce(max(sequence), 0) FROM {s}.entries
-		WHERE board = $1::bigint AND (place, sequence) >= ($2::bigint, $3::bigint) AND (place, sequence) < ($4::bigint, $5::bigint)`
+	selectMost    = `SELECT coalesce(max(sequence), 0) FROM {s}.entries WHERE ` + between
 	sumAllShelves = `SELECT coalesce(sum(entries), 0)::bigint FROM {s}.shelves WHERE board = $1::bigint`
 	lookHidden    = `SELECT count(*), coalesce(max(sequence), 0), count(*) FILTER (WHERE scored) FROM {s}.hidden WHERE board = $1::bigint`
 )
