@@ -42,7 +42,7 @@ func (h *boards) inspect(ctx context.Context, board string) (*standings.Findings
 		err := h.read(ctx, "check", board, func(ctx context.Context, s *snapshot) error {
 			step := *c
 			step.Findings = c.Fork()
-			err := step.shelf(ctx, s, board)
+			err := (&looking{&step, s, boardRow{}}).shelf(ctx, board)
 			if err == nil {
 				*c = step
 			}
@@ -63,6 +63,13 @@ type checking struct {
 	more bool
 }
 
+// looking is a check at one shelf, in one snapshot.
+type looking struct {
+	*checking
+	snapshot *snapshot
+	row      boardRow
+}
+
 // uncountedStep is how many entries without counts are looked at in one snapshot.
 const uncountedStep = 64_000
 
@@ -77,20 +84,20 @@ const (
 		FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
 			WITH ORDINALITY AS u (place, sequence, end_place, end_sequence, i)
 		CROSS JOIN LATERAL (SELECT count(*) AS n, coalesce(max(sequence), 0) AS newest FROM {s}.entries
-			WHERE board = $1::bigint AND (place, sequence) >= (u.place, u.sequence)
-				AND (place, sequence) < (u.end_place, u.end_sequence)) e
+			WHERE board = $1::bigint AND place BETWEEN u.place AND u.end_place
+				AND (place, sequence) >= (u.place, u.sequence) AND (place, sequence) < (u.end_place, u.end_sequence)) e
 		ORDER BY u.i`
 	countBoth = `SELECT count(*) FROM {s}.hidden h JOIN {s}.entries e ON e.board = h.board AND e.key = h.key WHERE h.board = $1::bigint`
 )
 
 // shelf checks the shelf that next is on, and the board as a whole after the last.
-func (c *checking) shelf(ctx context.Context, s *snapshot, board string) error {
-	var r boardRow
+func (c *looking) shelf(ctx context.Context, board string) error {
+	s := c.snapshot
 	stored := standings.StoredShelf{End: standings.LastPosition()}
 	missing := false
 	c.more = false
 	b := &pgx.Batch{}
-	s.board(b, &r, board)
+	s.board(b, &c.row, board)
 	s.queue(b, selectShelfAt, board, c.next.Place, c.next.Sequence).QueryRow(func(row pgx.Row) error {
 		err := row.Scan(&stored.From.Place, &stored.From.Sequence, &stored.Entries, &stored.Buckets)
 		if missing = isMissing(err); missing {
@@ -110,21 +117,21 @@ func (c *checking) shelf(ctx context.Context, s *snapshot, board string) error {
 	if err := s.send(ctx, b); err != nil {
 		return err
 	}
-	if c.id != 0 && c.id != r.id {
+	if c.id != 0 && c.id != c.row.id {
 		return fmt.Errorf("%w: it was made anew meanwhile", store.ErrNoBoard)
 	}
-	c.id = r.id
-	return c.look(ctx, s, r, stored, missing)
+	c.id = c.row.id
+	return c.look(ctx, stored, missing)
 }
 
 // look compares what was read with the entries.
-func (c *checking) look(ctx context.Context, s *snapshot, r boardRow, stored standings.StoredShelf, missing bool) (err error) {
+func (c *looking) look(ctx context.Context, stored standings.StoredShelf, missing bool) (err error) {
 	switch {
-	case r.counted != nil: // nothing but the end of it makes the counts whole
-		c.Add("the counts are being made anew, and end at %s", *r.counted)
+	case c.row.counted != nil: // nothing but the end of it makes the counts whole
+		c.Add("the counts are being made anew, and end at %s", *c.row.counted)
 		c.more = false
 	case missing:
-		err = c.uncounted(ctx, s, r, stored.End)
+		err = c.uncounted(ctx, stored.End)
 	default:
 		buckets := c.Judge(stored)
 		says := buckets != nil
@@ -132,18 +139,19 @@ func (c *checking) look(ctx context.Context, s *snapshot, r boardRow, stored sta
 			buckets = []standings.Bucket{{From: stored.From}}
 		}
 		c.next = stored.End
-		err = c.buckets(ctx, s, r, buckets, stored.End, says)
+		err = c.buckets(ctx, buckets, stored.End, says)
 	}
 	if err != nil || c.more {
 		return err
 	}
-	return c.whole(ctx, s, r)
+	return c.whole(ctx)
 }
 
 // uncounted looks at entries before the first shelf, some at a time.
-func (c *checking) uncounted(ctx context.Context, s *snapshot, r boardRow, end standings.Position) error {
+func (c *looking) uncounted(ctx context.Context, end standings.Position) error {
+	s := c.snapshot
 	b := &pgx.Batch{}
-	s.queue(b, selectNth, r.id, c.next.Place, c.next.Sequence, int64(uncountedStep)).QueryRow(func(row pgx.Row) error {
+	s.queue(b, selectNth, c.row.id, c.next.Place, c.next.Sequence, int64(uncountedStep)).QueryRow(func(row pgx.Row) error {
 		var p standings.Position
 		err := row.Scan(&p.Place, &p.Sequence)
 		if isMissing(err) {
@@ -159,7 +167,7 @@ func (c *checking) uncounted(ctx context.Context, s *snapshot, r boardRow, end s
 	}
 	from, before := c.next, c.Entries
 	c.next = end
-	err := c.buckets(ctx, s, r, []standings.Bucket{{From: from}}, end, false)
+	err := c.buckets(ctx, []standings.Bucket{{From: from}}, end, false)
 	if n := c.Entries - before; err == nil && n > 0 {
 		c.Add("%d entries from %s on are in no bucket", n, from)
 	}
@@ -167,7 +175,7 @@ func (c *checking) uncounted(ctx context.Context, s *snapshot, r boardRow, end s
 }
 
 // buckets checks what buckets say, if they say anything.
-func (c *checking) buckets(ctx context.Context, s *snapshot, r boardRow, buckets []standings.Bucket, end standings.Position, says bool) error {
+func (c *looking) buckets(ctx context.Context, buckets []standings.Bucket, end standings.Position, says bool) error {
 	n := len(buckets)
 	columns := [4][]int64{make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)}
 	for i, own := range buckets {
@@ -179,7 +187,7 @@ func (c *checking) buckets(ctx context.Context, s *snapshot, r boardRow, buckets
 		columns[2][i], columns[3][i] = next.Place, next.Sequence
 	}
 	b := &pgx.Batch{}
-	s.queue(b, countEach, r.id, columns[0], columns[1], columns[2], columns[3]).Query(func(rows pgx.Rows) error {
+	c.snapshot.queue(b, countEach, c.row.id, columns[0], columns[1], columns[2], columns[3]).Query(func(rows pgx.Rows) error {
 		var entries, newest int64
 		i := 0
 		_, err := pgx.ForEachRow(rows, []any{&entries, &newest}, func() error {
@@ -189,18 +197,19 @@ func (c *checking) buckets(ctx context.Context, s *snapshot, r boardRow, buckets
 			if says && entries != own.Entries {
 				c.Add("bucket at %s: it says %d entries, there are %d", own.From, own.Entries, entries)
 			}
-			if newest > int64(r.info.Sequence) {
-				c.Add("an entry from %s on has sequence %d, the board says it has given %d", own.From, newest, r.info.Sequence)
+			if newest > int64(c.row.info.Sequence) {
+				c.Add("an entry from %s on has sequence %d, the board says it has given %d", own.From, newest, c.row.info.Sequence)
 			}
 			return nil
 		})
 		return err
 	})
-	return s.send(ctx, b)
+	return c.snapshot.send(ctx, b)
 }
 
 // whole checks what the board's row says.
-func (c *checking) whole(ctx context.Context, s *snapshot, r boardRow) error {
+func (c *looking) whole(ctx context.Context) error {
+	s, r := c.snapshot, c.row
 	var sum, hidden, newest, scored, both int64
 	b := &pgx.Batch{}
 	s.queue(b, sumAllShelves, r.id).QueryRow(func(row pgx.Row) error { return row.Scan(&sum) })

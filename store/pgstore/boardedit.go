@@ -78,8 +78,13 @@ func (h *boards) change(ctx context.Context, w edit, f func(e *editing) error) e
 		return err
 	}
 	defer h.gate.leave()
+	give, err := h.turns.take(ctx, h.database, w.board)
+	if err != nil {
+		return boardError(w.operation, w.board, err)
+	}
+	defer give()
 	stale := false
-	err := h.database.transact(ctx, func(ctx context.Context, t *transaction) error {
+	err = h.database.transact(ctx, func(ctx context.Context, t *transaction) error {
 		e, err := h.begin(ctx, t, w)
 		if err == nil {
 			err = f(e)

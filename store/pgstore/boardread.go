@@ -40,7 +40,7 @@ func (s *snapshot) send(ctx context.Context, b *pgx.Batch) error {
 	if !s.begun {
 		s.begun = true
 		all := &pgx.Batch{}
-		all.Queue("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+		all.Queue("BEGIN READ ONLY, ISOLATION LEVEL REPEATABLE READ")
 		all.QueuedQueries = append(all.QueuedQueries, b.QueuedQueries...)
 		b = all
 	}

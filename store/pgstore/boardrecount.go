@@ -66,8 +66,7 @@ const (
 			epoch = excluded.epoch, revision = excluded.revision, meta = excluded.meta`
 	rankNoHidden = `DELETE FROM {s}.entries WHERE board = $1::bigint
 		AND key IN (SELECT key FROM {s}.hidden WHERE board = $1::bigint)`
-	selectMost = `SELECT coalesce(max(sequence), 0) FROM {s}.entries
-		WHERE board = $1::bigint AND (place, sequence) >= ($2::bigint, $3::bigint) AND (place, sequence) < ($4::bigint, $5::bigint)`
+	selectMost    = `SELECT coalesce(max(sequence), 0) FROM {s}.entries WHERE ` + between
 	sumAllShelves = `SELECT coalesce(sum(entries), 0)::bigint FROM {s}.shelves WHERE board = $1::bigint`
 	lookHidden    = `SELECT count(*), coalesce(max(sequence), 0), count(*) FILTER (WHERE scored) FROM {s}.hidden WHERE board = $1::bigint`
 )
@@ -109,17 +108,24 @@ func (h *boards) countOn(ctx context.Context, t *transaction, r boardRow) (done 
 	if done = last < h.sizes.Shelf; !done {
 		end, buckets = buckets[last].From, buckets[:last]
 	}
-	return done, h.shelve(ctx, t, r, buckets, end, done)
+	return done, h.shelve(ctx, t, r, newShelf{buckets, end, done})
+}
+
+// newShelf is a shelf of new counts.
+type newShelf struct {
+	buckets []standings.Bucket
+	end     standings.Position
+	last    bool // nothing is behind it; how many entries its last bucket has is not counted yet
 }
 
 // shelve saves a shelf of new counts, and the board's numbers when it is the last.
-func (h *boards) shelve(ctx context.Context, t *transaction, r boardRow, buckets []standings.Bucket, end standings.Position, done bool) error {
-	from, last := buckets[0].From, &buckets[len(buckets)-1]
+func (h *boards) shelve(ctx context.Context, t *transaction, r boardRow, n newShelf) error {
+	from, end, last := n.buckets[0].From, n.end, &n.buckets[len(n.buckets)-1]
 	var newest, hidden, newestHidden, scored, count int64
 	b := &pgx.Batch{}
 	b.Queue(h.database.sql(selectMost), r.id, from.Place, from.Sequence, end.Place, end.Sequence).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&newest) })
-	if done {
+	if n.last {
 		b.Queue(h.database.sql(countInside), r.id, last.From.Place, last.From.Sequence, end.Place, end.Sequence).
 			QueryRow(func(row pgx.Row) error { return row.Scan(&last.Entries) })
 		b.Queue(h.database.sql(sumShelves), r.id, from.Place, from.Sequence).
@@ -130,9 +136,9 @@ func (h *boards) shelve(ctx context.Context, t *transaction, r boardRow, buckets
 	if err := t.send(ctx, b); err != nil {
 		return err
 	}
-	shelf := &standings.Shelf{Buckets: buckets, Changed: true}
+	shelf := &standings.Shelf{Buckets: n.buckets, Changed: true}
 	r.info.Sequence = max(r.info.Sequence, uint64(newest), uint64(newestHidden))
-	if r.counted = &end; done {
+	if r.counted = &end; n.last {
 		r.counted = nil
 		r.whole(count+shelf.Entries(), hidden)
 	}

@@ -23,6 +23,7 @@ type boards struct {
 	gate     closing
 	database *database
 	boardOptions
+	turns   turns
 	sweeper *sweeper
 }
 
@@ -42,12 +43,12 @@ func bucketSizes() standings.Sizes {
 }
 
 // newBoards are the boards of a schema.
-func newBoards(d *database) store.Boards {
+func newBoards(ctx context.Context, d *database) store.Boards {
 	h := &boards{database: d, boardOptions: boardOptions{bucketSizes(), new(atomic.Int64)}}
 	if o := d.options.boards; o != nil {
 		h.boardOptions = *o
 	}
-	h.sweeper = startSweeper(h)
+	h.sweeper = startSweeper(ctx, h)
 	return h
 }
 
@@ -186,3 +187,12 @@ func (h *boards) Close(ctx context.Context) error {
 
 // isMissing tells that a row was not there.
 func isMissing(err error) bool { return errors.Is(err, pgx.ErrNoRows) }
+
+// Inspect implements store.Inspector.
+func (h *boards) Inspect(ctx context.Context) (store.Inspection, error) {
+	if err := h.gate.enter(ctx, "inspect"); err != nil {
+		return store.Inspection{}, err
+	}
+	defer h.gate.leave()
+	return h.database.inspect(ctx)
+}

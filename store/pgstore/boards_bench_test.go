@@ -90,6 +90,7 @@ func BenchmarkBoard(b *testing.B) {
 }
 
 func benchmarkRanks(b *testing.B, boards store.Boards, raw *pgx.Conn) {
+	b.Helper()
 	n := int64(*boardEntries)
 	b.Run("round trip", func(b *testing.B) {
 		measured(b, func(int) error {

@@ -85,7 +85,7 @@ func TestEndedLogsAreSwept(t *testing.T) {
 	if n := g.number(t, `SELECT count(*) FROM moved`); n != 2 {
 		t.Fatalf("%d rows in the log, want 2", n)
 	}
-	g.do(t, fmt.Sprintf(`UPDATE boards SET log_called = log_called - %d`, (standings.LogFor).Microseconds()+1))
+	g.do(t, fmt.Sprintf(`UPDATE boards SET log_called = log_called - %d`, standings.LogFor.Microseconds()+1))
 	g.open(t)
 	until(t, "the log to go", func() bool { return g.number(t, `SELECT count(*) FROM moved`) == 0 })
 	if _, _, err := g.boards.Walk(t.Context(), "top", cursor, 10); !errors.Is(err, store.ErrCursor) {

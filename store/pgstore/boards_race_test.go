@@ -1,6 +1,7 @@
 package pgstore_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -93,8 +94,47 @@ func TestMergersSealerAndReaders(t *testing.T) {
 	g.wantFullSort(t)
 }
 
+// A board that is locked for long takes one connection of a process at most: others go on.
+func TestLockedBoardHoldsUpNobodyElse(t *testing.T) {
+	g := newGround(t, 8, 4)
+	g.merge(t, "key", 10, 10)
+	e := open(t, g.url+"&pool_max_conns=3", g.options)
+	if _, err := e.Boards().Create(t.Context(), "other", store.BoardSpec{Order: store.Ascending, Generation: "g"}); err != nil {
+		t.Fatal(err)
+	}
+	letGo := g.hold(t, `SELECT 1 FROM boards WHERE name = 'top' FOR UPDATE`)
+	var group sync.WaitGroup
+	for n := range uint64(8) {
+		group.Go(func() {
+			if _, err := e.Boards().Merge(t.Context(), "top", sumOf("s", n+1, 1)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	until(t, "a merge to wait", func() bool {
+		return g.number(t, `SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+			WHERE NOT l.granted AND a.query LIKE '%`+g.schema+`%'`) > 0
+	})
+	for n := range uint64(5) {
+		if _, err := e.Boards().Merge(t.Context(), "other", sumOf("s", n+1, 1)); err != nil {
+			t.Error(err)
+		}
+		if s, ok, err := e.Boards().Standing(t.Context(), "top", "key-3", store.Ordinal); err != nil || !ok {
+			t.Errorf("Standing = %+v, %v, %v", s, ok, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := e.Boards().Remove(ctx, "top", "key-3"); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("Remove = %v, want ErrUnavailable", err)
+	}
+	letGo()
+	group.Wait()
+}
+
 // readUntil reads pages until done is closed: each is sorted and says what it holds.
 func readUntil(t *testing.T, boards store.Boards, done <-chan struct{}) {
+	t.Helper()
 	for {
 		select {
 		case <-done:

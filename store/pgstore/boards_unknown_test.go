@@ -31,14 +31,14 @@ func sumOf(source string, n uint64, score int64) store.Batch {
 	return store.Batch{Rule: store.Sum, Source: source, N: n, Entries: []store.Submission{{Key: "key", Score: score}}}
 }
 
-// hold locks the entries of the board, so that a merge waits when it writes them, until let go.
-func (g *ground) hold(t *testing.T) (letGo func()) {
+// hold locks rows until let go.
+func (g *ground) hold(t *testing.T, sql string) (letGo func()) {
 	t.Helper()
 	tx, err := g.connect(t).Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(t.Context(), `SELECT 1 FROM entries FOR UPDATE`, pgx.QueryExecModeSimpleProtocol); err != nil {
+	if _, err := tx.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol); err != nil {
 		t.Fatal(err)
 	}
 	return func() {
@@ -68,7 +68,7 @@ func TestMergeWhoseCommitIsNotAnswered(t *testing.T) {
 			proxy, boards := g.throughProxy(t, 1)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			letGo := g.hold(t)
+			letGo := g.hold(t, `SELECT 1 FROM entries FOR UPDATE`) // a merge reads, and waits when it writes
 			answer := make(chan error, 1)
 			go func() {
 				_, err := boards.Merge(ctx, "top", sumOf("s", 1, 10))

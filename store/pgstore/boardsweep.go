@@ -25,7 +25,13 @@ const (
 	selectEnded   = `SELECT ` + boardColumns + ` FROM {s}.boards b WHERE b.log_from > 0
 			AND b.log_called < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + $1::bigint
 		ORDER BY b.id LIMIT 1 FOR UPDATE SKIP LOCKED`
-	anyLogged = `SELECT EXISTS (SELECT 1 FROM {s}.boards WHERE log_from > 0)`
+	// anythingLeft tells whether there is work, and whether there are logs, which will be some.
+	anythingLeft = `SELECT EXISTS (SELECT 1 FROM {s}.boards WHERE name IS NULL)
+			OR EXISTS (SELECT 1 FROM {s}.boards WHERE stale)
+			OR EXISTS (SELECT 1 FROM {s}.boards WHERE counted_place IS NOT NULL)
+			OR EXISTS (SELECT 1 FROM {s}.boards WHERE log_from > 0
+				AND log_called < (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + $1::bigint),
+		EXISTS (SELECT 1 FROM {s}.boards WHERE log_from > 0)`
 
 	sweepEntry = `WITH gone AS (DELETE FROM {s}.entries WHERE board = $1::bigint AND key = ANY (ARRAY(
 			SELECT key FROM {s}.entries WHERE board = $1::bigint AND key > $2::text ORDER BY key LIMIT $3::bigint))
@@ -150,7 +156,7 @@ func (h *boards) sweepRecount(ctx context.Context, t *transaction) (bool, error)
 
 // sweepEnded ends a log whose time is over.
 func (h *boards) sweepEnded(ctx context.Context, t *transaction) (bool, error) {
-	r, found, err := h.lock(ctx, t, selectEnded, h.ahead.Load()-int64(standings.LogFor/time.Microsecond))
+	r, found, err := h.lock(ctx, t, selectEnded, h.kept())
 	if err != nil || !found {
 		return false, err
 	}
@@ -160,10 +166,13 @@ func (h *boards) sweepEnded(ctx context.Context, t *transaction) (bool, error) {
 	return true, t.commit(ctx, b)
 }
 
-// logged tells whether there are logs, which will end.
-func (h *boards) logged(ctx context.Context) (any bool, err error) {
+// left looks whether there is work for the sweeper, and whether there are logs, which will end.
+func (h *boards) left(ctx context.Context) (work, logs bool, err error) {
 	err = h.database.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		return c.QueryRow(ctx, h.database.sql(anyLogged)).Scan(&any)
+		return c.QueryRow(ctx, h.database.sql(anythingLeft), h.kept()).Scan(&work, &logs)
 	})
-	return any, err
+	return work, logs, err
 }
+
+// kept is how long logs are kept, as what is added to the server's clock.
+func (h *boards) kept() int64 { return h.ahead.Load() - int64(standings.LogFor/time.Microsecond) }

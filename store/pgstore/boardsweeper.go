@@ -22,11 +22,16 @@ type sweeper struct {
 	once   sync.Once
 }
 
-func startSweeper(h *boards) *sweeper {
-	ctx, cancel := context.WithCancel(context.Background())
+// startSweeper looks whether there is anything to do; when there is nothing the sweeper does
+// not take a connection before it is woken.
+func startSweeper(ctx context.Context, h *boards) *sweeper {
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &sweeper{boards: h, kick: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{})}
-	s.wake()
-	go s.run(ctx)
+	work, logs, err := h.left(ctx)
+	if work || err != nil {
+		s.wake()
+	}
+	go s.run(own, logs)
 	return s
 }
 
@@ -40,9 +45,9 @@ func (s *sweeper) wake() {
 
 // run looks when it is woken, and again after a while as long as there are logs: they end
 // when nobody has called for long enough, though nobody writes.
-func (s *sweeper) run(ctx context.Context) {
+func (s *sweeper) run(ctx context.Context, logs bool) {
 	defer close(s.done)
-	for logs := false; ; {
+	for {
 		if !s.wait(ctx, logs) {
 			return
 		}
@@ -75,15 +80,17 @@ func (s *sweeper) wait(ctx context.Context, logs bool) bool {
 // sweep works until nothing is left, and answers whether there are logs that will end.
 func (s *sweeper) sweep(ctx context.Context) (logs bool, err error) {
 	w := &sweeping{}
-	for {
-		did, err := s.boards.sweep(ctx, w)
-		if err != nil {
+	for did := true; did; {
+		work, logs, err := s.boards.left(ctx)
+		if err != nil || !work {
+			return logs, err
+		}
+		if did, err = s.boards.sweep(ctx, w); err != nil {
 			return false, err
 		}
-		if !did {
-			return s.boards.logged(ctx)
-		}
 	}
+	_, logs, err = s.boards.left(ctx) // what is left is another process's
+	return logs, err
 }
 
 // close ends the sweeper, whatever is left.

@@ -132,7 +132,8 @@ type walking struct {
 }
 
 const (
-	walkRange  = `board = $1::bigint AND (place, sequence) > ($2::bigint, $3::bigint) AND (place, sequence) <= ($4::bigint, $5::bigint)`
+	walkRange = `board = $1::bigint AND place BETWEEN $2::bigint AND $4::bigint
+		AND (place, sequence) > ($2::bigint, $3::bigint) AND (place, sequence) <= ($4::bigint, $5::bigint)`
 	selectWalk = `SELECT key, place, sequence, meta FROM {s}.entries
 		WHERE ` + walkRange + ` AND sequence <= $6::bigint ORDER BY place, sequence LIMIT $7::bigint`
 	selectMoved = `SELECT key, place, sequence, meta FROM {s}.moved

@@ -46,7 +46,7 @@ func Open(ctx context.Context, url string, options *Options) (*Engine, error) {
 		database: d, reserved: reserved,
 		durable: newRecords(ctx, d, "records", store.Abilities{MultiKey: true, Durable: true, Shared: true, Scan: true}),
 		live:    newRecords(ctx, d, "live", store.Abilities{MultiKey: true, Shared: true, Scan: true}).urgently(ctx, reserved),
-		boards:  newBoards(d),
+		boards:  newBoards(ctx, d),
 		bus:     startBus(ctx, d),
 	}, nil
 }
