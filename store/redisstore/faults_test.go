@@ -436,3 +436,24 @@ func TestForeignValues(t *testing.T) {
 		t.Errorf("the list has %v elements, want 1", n)
 	}
 }
+
+// What is deleted is gone from a family as a whole: its keys come and go with its records, and
+// a name that somebody has left there by hand is no record.
+func TestFamilyIsEmptied(t *testing.T) {
+	server := enginetest.OwnRedis(t, nil)
+	r := open(t, server.URL("p"), nil).Fast()
+	for _, key := range []string{note, beat, "mark/n1/0", "journaled/n1/players/u1"} {
+		must(t, r, put(key, "v", 1, store.Absent()), put(key+"x", "v", 1, store.Absent()))
+		must(t, r, remove(key, store.Is(1)), remove(key+"x", store.Any()), remove(key+"y", store.Any()))
+	}
+	if left, ok := ask(t, server, "KEYS", "*").([]any); !ok || len(left) > 0 {
+		t.Errorf("%v are left", left)
+	}
+	must(t, r, put("note/n1/a", "v", 1, store.Absent()), put("note/n1/b", "v", 1, store.Absent()))
+	ask(t, server, "HDEL", "p:{p.notes}:note/values", "n1/a")
+	for rec, err := range r.Scan(t.Context(), store.Range{From: "note/", To: "note0", Limit: 1}) {
+		if err != nil || rec.Key != "note/n1/b" {
+			t.Errorf("it lists %+v, %v", rec, err)
+		}
+	}
+}
