@@ -6,13 +6,13 @@ local names = redis.call('ZRANGEBYLEX', KEYS[2], ARGV[1], ARGV[2], 'LIMIT', 0, A
 local bytes, enough = 0, tonumber(ARGV[4])
 found[3] = 0
 for i, name in ipairs(names) do
-  local frame = redis.call('HGET', KEYS[1], name)
-  found[#found + 1] = name
-  found[#found + 1] = frame
-  bytes = bytes + #(frame or '')
-  if bytes >= enough and i < #names then
-    found[3] = 1
-    break
-  end
+	local frame = redis.call('HGET', KEYS[1], name)
+	found[#found + 1] = name
+	found[#found + 1] = frame
+	bytes = bytes + #(frame or '')
+	if bytes >= enough and i < #names then
+		found[3] = 1
+		break
+	end
 end
 return found
