@@ -8,8 +8,8 @@ import (
 	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
-// checkStep is how many entries one script of a check looks at: a millisecond or so.
-const checkStep = 500
+// checkSize is how many entries one script of a check looks at: a millisecond or so.
+const checkSize = 500
 
 // Check implements store.Boards. It looks at some entries at a time, each in a script of its
 // own in which standings and entries must agree, and at the end at the totals: so it holds up
@@ -48,15 +48,15 @@ func (b *boards) inspect(ctx context.Context, c boardCall, repair bool) (*standi
 	if repair {
 		word = "repair"
 		c.script, c.args = b.scripts.totals, []string{word} // scores in the standings would hide some
-		if _, err := b.look(ctx, c, f); err != nil {
+		if _, err := b.checkStep(ctx, c, f); err != nil {
 			return nil, err
 		}
 	}
 	c.script = b.scripts.check
 	for _, part := range [...]struct{ name, from string }{{"standings", "-"}, {"entries", "0"}} {
 		for from := part.from; from != ""; {
-			c.args = []string{word, part.name, from, strconv.Itoa(checkStep)}
-			r, err := b.look(ctx, c, f)
+			c.args = []string{word, part.name, from, strconv.Itoa(checkSize)}
+			r, err := b.checkStep(ctx, c, f)
 			if err != nil {
 				return nil, err
 			}
@@ -66,7 +66,7 @@ func (b *boards) inspect(ctx context.Context, c boardCall, repair bool) (*standi
 		}
 	}
 	c.script, c.args = b.scripts.totals, []string{word}
-	r, err := b.look(ctx, c, f)
+	r, err := b.checkStep(ctx, c, f)
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +76,8 @@ func (b *boards) inspect(ctx context.Context, c boardCall, repair bool) (*standi
 	return f, nil
 }
 
-// look runs one script of a check and takes in what it found.
-func (b *boards) look(ctx context.Context, c boardCall, f *standings.Findings) (reply, error) {
+// checkStep runs one script of a check and takes in what it found.
+func (b *boards) checkStep(ctx context.Context, c boardCall, f *standings.Findings) (reply, error) {
 	r, err := b.run(ctx, c, 2)
 	if err != nil {
 		return reply{}, err

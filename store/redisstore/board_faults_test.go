@@ -11,6 +11,7 @@ import (
 
 	"github.com/shoalworks/shoal/internal/engines/enginetest"
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/redisstore"
 )
 
 // createBoard makes the board.
@@ -103,25 +104,33 @@ func TestAnswersOfBoardsAreLost(t *testing.T) {
 			once := open(t, server.URL(enginetest.Prefix(t)), nil).Boards()
 			prefix := enginetest.Prefix(t)
 			direct := open(t, server.URL(prefix), nil).Boards()
-			far := open(t, server.URLAt(proxy.Addr(), prefix), nil).Boards()
+			// One connection, which is made before its answers are lost.
+			far := open(t, server.URLAt(proxy.Addr(), prefix), &redisstore.Options{Connections: 1}).Boards()
 			smallBoard(t, once)
 			smallBoard(t, far)
 			if err := write(t.Context(), once); err != nil {
 				t.Fatal(err)
 			}
-			lost := proxy.DropAnswers()
+			want := readWhole(t, once, "top")
+			proxy.DropAnswers()
 			ctx, cancel := context.WithCancel(t.Context())
-			go func() { <-lost; cancel() }()
-			if err := write(ctx, far); !errors.Is(err, store.ErrUnknown) {
+			answered := make(chan error, 1)
+			go func() { answered <- write(ctx, far) }()
+			again(t, "the write is applied", func() error {
+				if info, err := direct.Info(t.Context(), "top"); info != want.Page.Info {
+					return errors.Join(errors.New("not yet"), err)
+				}
+				return nil
+			})
+			cancel()
+			if err := <-answered; !errors.Is(err, store.ErrUnknown) {
 				t.Errorf("the write answers %v, want unknown", err)
 			}
-			cancel()
 			proxy.Heal()
-			want := readWhole(t, once, "top")
 			if diff := cmp.Diff(want, readWhole(t, direct, "top")); diff != "" {
 				t.Fatalf("after the lost answer (-want +got):\n%s", diff)
 			}
-			again(t, "the same write", func(ctx context.Context) error { return write(ctx, far) })
+			again(t, "the same write", func() error { return write(t.Context(), far) })
 			if diff := cmp.Diff(want, readWhole(t, direct, "top")); diff != "" {
 				t.Fatalf("after the same write (-want +got):\n%s", diff)
 			}
@@ -218,7 +227,7 @@ func TestBoardsAfterLossOfMemory(t *testing.T) {
 		if err := errors.Join(server.Kill(), server.Start(t.Context())); err != nil {
 			t.Fatal(err)
 		}
-		again(t, "list", func(ctx context.Context) error { _, err := b.List(ctx, "", "", 1); return err })
+		again(t, "list", func() error { _, err := b.List(t.Context(), "", "", 1); return err })
 	}
 	smallBoard(t, b)
 	if err := server.Snapshot(t.Context()); err != nil {

@@ -25,11 +25,24 @@ func (b *boards) Around(ctx context.Context, board, key string, n int, mode stor
 
 // Standing implements store.Boards.
 func (b *boards) Standing(ctx context.Context, board, key string, mode store.RankMode) (s store.Standing, ok bool, err error) {
-	page, err := b.page(ctx, boardCall{what: "standing on", board: board}, mode, "standing", key)
-	if err != nil || len(page.Entries) == 0 {
+	c := boardCall{what: "standing on", board: board, script: b.scripts.standing, intent: reading, args: []string{key, mode.String()}}
+	if mode == store.Dense {
+		page, err := b.page(ctx, c, mode, "standing", key)
+		if err != nil || len(page.Entries) == 0 {
+			return store.Standing{}, false, err
+		}
+		return page.Entries[0], true, nil
+	}
+	r, err := b.ask(ctx, c, 0)
+	if err != nil || len(r.list) < 3 {
 		return store.Standing{}, false, err
 	}
-	return page.Entries[0], true, nil
+	value := r.text(1)
+	s = store.Standing{Entry: r.entry(orderOf(r.text(0)), key, value, value), Rank: r.number(2)}
+	if r.err != nil {
+		return store.Standing{}, false, c.misread(r.err)
+	}
+	return s, true, nil
 }
 
 // page reads standings: see board_read.lua for the words.

@@ -19,7 +19,8 @@ type boardScripts struct {
 	create, info, seal, drop *script
 	list, unlist, life       *script
 	merge, hide, remove      *script
-	read, scores, hidden     *script
+	read, standing           *script
+	scores, hidden           *script
 	walk, keep               *script
 	check, totals            *script
 }
@@ -28,23 +29,24 @@ type boardScripts struct {
 // a whole, before its first write; what frees some, or only reads, runs there, too.
 func newBoardScripts() boardScripts {
 	return boardScripts{
-		create: boardScript(whenRoom, "board_create"),
-		info:   boardScript(always, "board", "board_info"),
-		seal:   boardScript(whenRoom, "board", "board_seal"),
-		drop:   boardScript(always, "board_drop"),
-		list:   boardScript(whenRoom, "board_list"),
-		unlist: boardScript(always, "board_list"),
-		life:   boardScript(always, "board_life"),
-		merge:  boardScript(whenRoom, "board", "board_log", "board_merge"),
-		hide:   boardScript(whenRoom, "board", "board_log", "board_edit"),
-		remove: boardScript(always, "board", "board_log", "board_edit"),
-		read:   boardScript(always, "board", "board_read"),
-		scores: boardScript(always, "board", "board_scores"),
-		hidden: boardScript(always, "board", "board_hidden"),
-		walk:   boardScript(always, "board", "board_walk"),
-		keep:   boardScript(whenRoom, "board", "board_log", "board_keep"),
-		check:  boardScript(always, "board_repair", "board_check"),
-		totals: boardScript(always, "board_repair", "board_totals"),
+		create:   boardScript(whenRoom, "board_create"),
+		info:     boardScript(always, "board", "board_info"),
+		seal:     boardScript(whenRoom, "board", "board_seal"),
+		drop:     boardScript(always, "board_drop"),
+		list:     boardScript(whenRoom, "board_list"),
+		unlist:   boardScript(always, "board_list"),
+		life:     boardScript(always, "board_life"),
+		merge:    boardScript(whenRoom, "board", "board_log", "board_merge"),
+		hide:     boardScript(whenRoom, "board", "board_log", "board_edit"),
+		remove:   boardScript(always, "board", "board_log", "board_edit"),
+		read:     boardScript(always, "board", "board_read"),
+		standing: boardScript(always, "board_standing"),
+		scores:   boardScript(always, "board", "board_scores"),
+		hidden:   boardScript(always, "board", "board_hidden"),
+		walk:     boardScript(always, "board", "board_walk"),
+		keep:     boardScript(whenRoom, "board", "board_log", "board_keep"),
+		check:    boardScript(always, "board_repair", "board_check"),
+		totals:   boardScript(always, "board_repair", "board_totals"),
 	}
 }
 
@@ -61,11 +63,19 @@ func boardScript(when string, names ...string) *script {
 	return newScript(when, all.String())
 }
 
-// boardParts are the keys of a board, in the order in which its scripts take them.
-func (k keys) boardParts(name string) []string {
+// readParts is how many parts of a board reads may need.
+const readParts = 5
+
+// boardParts are the keys of a board, in the order in which its scripts take them: those that
+// only read take the first ones.
+func (k keys) boardParts(name string, i intent) []string {
 	parts := [...]string{"info", "entries", "standings", "hidden", "moved", "sources", "used"}
-	all := make([]string, len(parts))
-	for i, part := range parts {
+	n := len(parts)
+	if i == reading {
+		n = readParts
+	}
+	all := make([]string, n)
+	for i, part := range parts[:n] {
 		all[i] = k.board(name, part)
 	}
 	return all
@@ -98,7 +108,7 @@ func (b *boards) ask(ctx context.Context, c boardCall, parts int) (reply, error)
 // run runs the script of a call. A word in place of a list says why the board does not take the
 // call.
 func (b *boards) run(ctx context.Context, c boardCall, parts int) (reply, error) {
-	message, err := b.lane.run(ctx, call{script: c.script, intent: c.intent, keys: b.keys.boardParts(c.board), args: c.args})
+	message, err := b.lane.run(ctx, call{script: c.script, intent: c.intent, keys: b.keys.boardParts(c.board, c.intent), args: c.args})
 	if err != nil {
 		return reply{}, c.failed(err)
 	}

@@ -45,7 +45,7 @@ func (w *walking) run(ctx context.Context, from store.Cursor) (store.Page, store
 		return store.Page{}, from, err
 	}
 	begins := from == store.Cursor{}
-	if keep && !(begins && at.Total <= int64(w.limit)) {
+	if ends := begins && at.Total <= int64(w.limit); keep && !ends {
 		_, err := w.keep(ctx, bytes64(at.Version), begins)
 		if begins && errors.Is(err, store.ErrCursor) { // it has changed since it was read
 			var info store.BoardInfo

@@ -21,6 +21,7 @@ type boards struct {
 	lane    *lane
 	keys    keys
 	scripts boardScripts
+	look    func(context.Context) (store.Inspection, error)
 	sizes   boardSizes
 	ahead   atomic.Int64 // microseconds that the server's clock is taken to be ahead; tests set it
 }
@@ -33,9 +34,9 @@ type boardSizes struct {
 	stretch int // entries more than asked for that one script of a walk looks at
 }
 
-func newBoards(l *lane, k keys) *boards {
+func newBoards(e *Engine, k keys) *boards {
 	return &boards{
-		lane: l, keys: k, scripts: newBoardScripts(),
+		lane: e.main, keys: k, scripts: newBoardScripts(), look: e.inspect,
 		sizes: boardSizes{sources: standings.SourcesMost, walkLog: store.MaxWalkLog, dense: 20_000, stretch: 256},
 	}
 }
@@ -45,6 +46,15 @@ func newBoards(l *lane, k keys) *boards {
 func (e *Engine) Boards() store.Boards {
 	e.parts.use("boards")
 	return e.boards
+}
+
+// Inspect implements store.Inspector.
+func (b *boards) Inspect(ctx context.Context) (store.Inspection, error) {
+	if err := b.enter(ctx); err != nil {
+		return store.Inspection{}, fmt.Errorf("redisstore: inspect: %w", err)
+	}
+	defer b.leave()
+	return b.look(ctx)
 }
 
 // logArgs are the arguments of board_log.lua.

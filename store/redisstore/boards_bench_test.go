@@ -213,3 +213,96 @@ func BenchmarkLargestBatch(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkRank measures the exact rank of anybody against one ZREVRANK on a plain board, on the
+// same connection, one call after the other; and pages.
+func BenchmarkRank(b *testing.B) {
+	server := enginetest.Redis(b)
+	raw := rawClient(b, server.Addr())
+	random := rand.New(rand.NewPCG(4, 4))
+	measure := func(name string, call func() error) {
+		b.Run(name, func(b *testing.B) {
+			var took []time.Duration
+			used := serverTime(b, server)
+			for b.Loop() {
+				begun := time.Now()
+				if err := call(); err != nil {
+					b.Fatal(err)
+				}
+				took = append(took, time.Since(begun))
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Nanoseconds())/1000, "p50-µs")
+			b.ReportMetric(float64((serverTime(b, server)-used).Nanoseconds())/float64(b.N)/1000, "server-µs")
+		})
+	}
+	key := enginetest.Prefix(b) + "z"
+	for first := 0; first < measured; first += flushed {
+		commands := make([]rueidis.Completed, flushed)
+		for i := range commands {
+			commands[i] = raw.B().Zadd().Key(key).ScoreMember().ScoreMember(random.Float64(), entryKey(first+i)).Build()
+		}
+		run(b, raw, commands)
+	}
+	boards := open(b, server.URL(enginetest.Prefix(b)), nil).Boards()
+	fillBoard(b, boards, measured)
+	measure("zrevrank", func() error {
+		return raw.Do(b.Context(), raw.B().Zrevrank().Key(key).Member(entryKey(random.IntN(measured))).Build()).Error()
+	})
+	for _, mode := range []store.RankMode{store.Ordinal, store.Competition} {
+		measure(mode.String(), func() error {
+			_, _, err := boards.Standing(b.Context(), "top", entryKey(random.IntN(measured)), mode)
+			return err
+		})
+	}
+	measure("around5", func() error {
+		_, err := boards.Around(b.Context(), "top", entryKey(random.IntN(measured)), 5, store.Ordinal)
+		return err
+	})
+	measure("page50", func() error {
+		_, err := boards.Page(b.Context(), "top", random.Int64N(measured-50), 50, store.Ordinal)
+		return err
+	})
+	measure("dense1000", func() error {
+		_, err := boards.Page(b.Context(), "top", 1000, 1, store.Dense)
+		return err
+	})
+}
+
+// BenchmarkMemory tells what an entry takes of the server's memory, beside what it takes in a
+// plain ZSET, and with a stamp.
+func BenchmarkMemory(b *testing.B) {
+	server := enginetest.Redis(b)
+	raw := rawClient(b, server.Addr())
+	size := func(key string) int64 {
+		n, err := raw.Do(b.Context(), raw.B().MemoryUsage().Key(key).Samples(0).Build()).AsInt64()
+		if err != nil {
+			b.Fatal(err)
+		}
+		return n
+	}
+	for b.Loop() {
+		plain := enginetest.Prefix(b) + "z"
+		for first := 0; first < measured; first += flushed {
+			commands := make([]rueidis.Completed, flushed)
+			for i := range commands {
+				commands[i] = raw.B().Zadd().Key(plain).ScoreMember().ScoreMember(float64(i), entryKey(first+i)).Build()
+			}
+			run(b, raw, commands)
+		}
+		e := open(b, server.URL(enginetest.Prefix(b)), nil)
+		fillBoard(b, e.Boards(), measured)
+		b.ReportMetric(float64(size(plain))/measured, "plain-B/entry")
+		b.ReportMetric(float64(size(e.BoardKey("top", "standings"))+size(e.BoardKey("top", "entries")))/measured, "B/entry")
+		for first := 0; first < measured; first += store.MaxMerge {
+			batch := store.Batch{Rule: store.Last}
+			for i := range store.MaxMerge {
+				batch.Entries = append(batch.Entries, store.Submission{Key: entryKey(first + i), Score: int64(i), Stamp: store.Stamp{Epoch: 1, Revision: 1}})
+			}
+			if _, err := e.Boards().Merge(b.Context(), "top", batch); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(size(e.BoardKey("top", "standings"))+size(e.BoardKey("top", "entries")))/measured, "stamped-B/entry")
+	}
+}

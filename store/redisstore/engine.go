@@ -61,7 +61,7 @@ func Open(ctx context.Context, url string, options *Options) (*Engine, error) {
 // furnish makes the parts.
 func (e *Engine) furnish(k keys) {
 	e.main, e.beats = &lane{e.clients.main, e.options.Clock}, &lane{e.clients.beats, e.options.Clock}
-	e.fast, e.boards, e.bus = newRecords(e, k), newBoards(e.main, k), newBus(e, k)
+	e.fast, e.boards, e.bus = newRecords(e, k), newBoards(e, k), newBus(e, k)
 	e.parts = newParts(e.disconnect)
 	e.fast.free, e.boards.free, e.bus.free = e.parts.end("fast"), e.parts.end("boards"), e.parts.end("bus")
 }
