@@ -21,8 +21,12 @@ const (
 	set = "players"
 	// callTimeout bounds a call other than a load.
 	callTimeout = 6 * time.Second
-	// loadWait bounds a load: longer than it takes to find a holder dead, or to steal.
+	// loadWait bounds a load of a player. It is longer than it takes to find a holder dead, or to
+	// steal from one.
 	loadWait = 30 * time.Second
+	// auditWait bounds a load of the audit, which has to succeed. A holder whose last save says
+	// that its beats do not land gets 45 s (PROTOCOL.md B4).
+	auditWait = 90 * time.Second
 )
 
 // api is one daemon as a game sees it.
@@ -75,10 +79,10 @@ func found(p *shoalv1.Profile) (Found, error) {
 
 // load opens a profile. One that is open at this daemon already, by a load whose answer was
 // lost, is read.
-func (a *api) load(ctx context.Context, key string) (Found, error) {
-	ctx, cancel := context.WithTimeout(ctx, loadWait+callTimeout)
+func (a *api) load(ctx context.Context, key string, wait time.Duration) (Found, error) {
+	ctx, cancel := context.WithTimeout(ctx, wait+callTimeout)
 	defer cancel()
-	res, err := a.profile.Load(ctx, &shoalv1.ProfileLoadRequest{Set: set, Key: key, Wait: durationpb.New(loadWait)})
+	res, err := a.profile.Load(ctx, &shoalv1.ProfileLoadRequest{Set: set, Key: key, Wait: durationpb.New(wait)})
 	if err == nil {
 		return found(res.GetProfile())
 	}

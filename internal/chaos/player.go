@@ -58,7 +58,7 @@ func (p *player) play(ctx context.Context) {
 func (p *player) wait(ctx context.Context, d time.Duration) { _ = clock.Sleep(ctx, clock.System(), d) }
 
 func (p *player) load(ctx context.Context, at int) (*Tenure, bool) {
-	f, err := p.daemons[at].load(ctx, p.key)
+	f, err := p.daemons[at].load(ctx, p.key, loadWait)
 	if err != nil || p.ledger.Outdated(p.key, f) {
 		return nil, false
 	}
