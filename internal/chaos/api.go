@@ -35,6 +35,7 @@ type api struct {
 	profile shoalv1connect.ProfileServiceClient
 	mail    shoalv1connect.MailServiceClient
 	board   shoalv1connect.BoardServiceClient
+	season  shoalv1connect.SeasonServiceClient
 }
 
 func newAPI(url string) *api {
@@ -43,6 +44,7 @@ func newAPI(url string) *api {
 	return &api{
 		http: client, profile: shoalv1connect.NewProfileServiceClient(wire),
 		mail: shoalv1connect.NewMailServiceClient(wire), board: shoalv1connect.NewBoardServiceClient(wire),
+		season: shoalv1connect.NewSeasonServiceClient(wire),
 	}
 }
 
@@ -64,8 +66,13 @@ func reason(err error) string {
 
 // document is what a player's profile holds.
 type document struct {
-	Count int64            `json:"count"`
-	Got   map[string]int64 `json:"got"`
+	Count   int64            `json:"count"`
+	Got     map[string]int64 `json:"got"`
+	Prizes  int64            `json:"prizes"`
+	Seasons map[string]struct {
+		Season string                     `json:"season"`
+		Titles map[string]json.RawMessage `json:"titles"`
+	} `json:"seasons"`
 }
 
 // found reads a profile.
@@ -74,7 +81,10 @@ func found(p *shoalv1.Profile) (Found, error) {
 	if err := json.Unmarshal([]byte(p.GetData()), &d); err != nil {
 		return Found{}, fmt.Errorf("chaos: data of %s: %w", p.GetKey(), err)
 	}
-	return Found{Epoch: p.GetEpoch(), Revision: p.GetRevision(), Count: d.Count, Got: d.Got}, nil
+	return Found{
+		Epoch: p.GetEpoch(), Revision: p.GetRevision(), Count: d.Count, Got: d.Got,
+		Season: seasonNumber(d.Seasons[season].Season), Titles: int64(len(d.Seasons[season].Titles)), Prizes: d.Prizes,
+	}, nil
 }
 
 // load opens a profile. One that is open at this daemon already, by a load whose answer was

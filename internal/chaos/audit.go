@@ -32,7 +32,13 @@ func (w *world) audit(ctx context.Context) error {
 			return nil
 		})
 	}
-	return g.Wait()
+	err := g.Wait()
+	within, cancel := context.WithTimeout(ctx, auditWithin)
+	defer cancel()
+	if err := w.auditResults(within); err != nil {
+		w.ledger.Violate("seasons", "cannot be audited: %v", err)
+	}
+	return err
 }
 
 // auditPlayer checks one player at one daemon.
