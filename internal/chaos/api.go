@@ -21,8 +21,12 @@ const (
 	set = "players"
 	// callTimeout bounds a call other than a load.
 	callTimeout = 6 * time.Second
-	// loadWait bounds a load: longer than it takes to find a holder dead, or to steal.
+	// loadWait bounds a load of a player. It is longer than it takes to find a holder dead, or to
+	// steal from one.
 	loadWait = 30 * time.Second
+	// auditWait bounds a load of the audit, which has to succeed. A holder whose last save says
+	// that its beats do not land gets 45 s (PROTOCOL.md B4).
+	auditWait = 90 * time.Second
 )
 
 // api is one daemon as a game sees it.
@@ -31,6 +35,7 @@ type api struct {
 	profile shoalv1connect.ProfileServiceClient
 	mail    shoalv1connect.MailServiceClient
 	board   shoalv1connect.BoardServiceClient
+	season  shoalv1connect.SeasonServiceClient
 }
 
 func newAPI(url string) *api {
@@ -39,6 +44,7 @@ func newAPI(url string) *api {
 	return &api{
 		http: client, profile: shoalv1connect.NewProfileServiceClient(wire),
 		mail: shoalv1connect.NewMailServiceClient(wire), board: shoalv1connect.NewBoardServiceClient(wire),
+		season: shoalv1connect.NewSeasonServiceClient(wire),
 	}
 }
 
@@ -60,8 +66,13 @@ func reason(err error) string {
 
 // document is what a player's profile holds.
 type document struct {
-	Count int64            `json:"count"`
-	Got   map[string]int64 `json:"got"`
+	Count   int64            `json:"count"`
+	Got     map[string]int64 `json:"got"`
+	Prizes  int64            `json:"prizes"`
+	Seasons map[string]struct {
+		Season string                     `json:"season"`
+		Titles map[string]json.RawMessage `json:"titles"`
+	} `json:"seasons"`
 }
 
 // found reads a profile.
@@ -70,15 +81,18 @@ func found(p *shoalv1.Profile) (Found, error) {
 	if err := json.Unmarshal([]byte(p.GetData()), &d); err != nil {
 		return Found{}, fmt.Errorf("chaos: data of %s: %w", p.GetKey(), err)
 	}
-	return Found{Epoch: p.GetEpoch(), Revision: p.GetRevision(), Count: d.Count, Got: d.Got}, nil
+	return Found{
+		Epoch: p.GetEpoch(), Revision: p.GetRevision(), Count: d.Count, Got: d.Got,
+		Season: seasonNumber(d.Seasons[season].Season), Titles: int64(len(d.Seasons[season].Titles)), Prizes: d.Prizes,
+	}, nil
 }
 
 // load opens a profile. One that is open at this daemon already, by a load whose answer was
 // lost, is read.
-func (a *api) load(ctx context.Context, key string) (Found, error) {
-	ctx, cancel := context.WithTimeout(ctx, loadWait+callTimeout)
+func (a *api) load(ctx context.Context, key string, wait time.Duration) (Found, error) {
+	ctx, cancel := context.WithTimeout(ctx, wait+callTimeout)
 	defer cancel()
-	res, err := a.profile.Load(ctx, &shoalv1.ProfileLoadRequest{Set: set, Key: key, Wait: durationpb.New(loadWait)})
+	res, err := a.profile.Load(ctx, &shoalv1.ProfileLoadRequest{Set: set, Key: key, Wait: durationpb.New(wait)})
 	if err == nil {
 		return found(res.GetProfile())
 	}

@@ -12,8 +12,8 @@ import (
 
 const (
 	// auditWithin bounds the audit of one player in a healthy fleet.
-	auditWithin = 2 * time.Minute
-	auditors    = 16
+	auditWithin = 4 * time.Minute
+	auditors    = 64
 )
 
 // audit loads every player once more, waits for its mail, and compares everything with the
@@ -32,7 +32,13 @@ func (w *world) audit(ctx context.Context) error {
 			return nil
 		})
 	}
-	return g.Wait()
+	err := g.Wait()
+	within, cancel := context.WithTimeout(ctx, auditWithin)
+	defer cancel()
+	if err := w.auditResults(within); err != nil {
+		w.ledger.Violate("seasons", "cannot be audited: %v", err)
+	}
+	return err
 }
 
 // auditPlayer checks one player at one daemon.
@@ -40,7 +46,7 @@ func (w *world) auditPlayer(ctx context.Context, key string, at int) error {
 	a := w.members[at].api
 	var t *Tenure
 	err := again(ctx, func() error {
-		f, err := a.load(ctx, key)
+		f, err := a.load(ctx, key, auditWait)
 		if err == nil && w.ledger.Outdated(key, f) {
 			err = errOutdated
 		}

@@ -19,6 +19,7 @@ type Ledger struct {
 	mu struct {
 		sync.Mutex
 		accounts   map[string]*account
+		results    map[string]string // of closed seasons
 		violations []string
 		tally      Tally
 	}
@@ -28,6 +29,8 @@ type Ledger struct {
 type Tally struct {
 	// Loads, Saves, Syncs, Receipts, Mails and Scores were acknowledged.
 	Loads, Saves, Syncs, Receipts, Mails, Scores int
+	// Seasons were closed.
+	Seasons int
 	// Ghosts were calls to a session that a later one had replaced, and were all refused.
 	Ghosts int
 	// Doubles were loads that found an acknowledged sync missing after the daemon and the fast
@@ -63,6 +66,9 @@ type Found struct {
 	Live bool
 	// Got says how often each claim has had its effect.
 	Got map[string]int64
+	// Season is the number of the season that its counters belong to; Titles and Prizes are how
+	// many it has won, and been paid for.
+	Season, Titles, Prizes int64
 }
 
 // Tenure is one session of a player, as its answers tell of it.
@@ -71,6 +77,7 @@ type Tenure struct {
 	key    string
 	daemon int
 	found  Found
+	season int64   // in which it has counted
 	played int64   // calls that may have been applied
 	known  []point // counts by revision, ascending
 	acks   []acknowledgement
@@ -92,7 +99,7 @@ type acknowledgement struct {
 // NewLedger is an empty ledger; now is the time since the run began.
 func NewLedger(now func() time.Duration) *Ledger {
 	l := &Ledger{now: now, times: new(timeline)}
-	l.mu.accounts = make(map[string]*account)
+	l.mu.accounts, l.mu.results = make(map[string]*account), make(map[string]string)
 	return l
 }
 
@@ -124,9 +131,8 @@ func (l *Ledger) Violate(key, format string, args ...any) {
 func (l *Ledger) Outdated(key string, f Found) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	a := l.accountLocked(key)
-	n := len(a.tenures)
-	return n > 0 && f.Live && f.Epoch < a.tenures[n-1].found.Epoch
+	last := l.accountLocked(key).last()
+	return last != nil && f.Live && f.Epoch < last.found.Epoch
 }
 
 // Loaded notes that a load of a daemon was answered, or that a session was found open there.
@@ -134,15 +140,15 @@ func (l *Ledger) Loaded(key string, daemon int, f Found) *Tenure {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.accountLocked(key)
-	if n := len(a.tenures); n > 0 && a.tenures[n-1].found.Epoch == f.Epoch && a.tenures[n-1].daemon == daemon {
-		l.resumedLocked(a.tenures[n-1], f)
-		return a.tenures[n-1]
+	if last := a.last(); last != nil && last.found.Epoch == f.Epoch && last.daemon == daemon {
+		l.resumedLocked(last, f)
+		return last
 	}
 	l.mu.tally.Loads++
 	t := &Tenure{ledger: l, key: key, daemon: daemon, found: f, known: []point{{f.Revision, f.Count}}}
 	l.claimsLocked(key, a, f)
-	if n := len(a.tenures); n > 0 {
-		before := a.tenures[n-1]
+	l.seasonLocked(key, a.last(), f)
+	if before := a.last(); before != nil {
 		if f.Epoch <= before.found.Epoch {
 			l.violateLocked(key, "epoch %d was loaded after epoch %d", f.Epoch, before.found.Epoch)
 		}
@@ -165,6 +171,14 @@ func (l *Ledger) resumedLocked(t *Tenure, f Found) {
 	if f.Revision > last.revision && f.Count > last.count {
 		t.known = append(t.known, point{f.Revision, f.Count})
 	}
+}
+
+// last is the newest session; nil when there is none.
+func (a *account) last() *Tenure {
+	if len(a.tenures) == 0 {
+		return nil
+	}
+	return a.tenures[len(a.tenures)-1]
 }
 
 // mostLocked is the highest count that can be.

@@ -212,6 +212,26 @@ func TestLedgerFindsWhatIsBroken(t *testing.T) {
 			r.Scoring("p", 5)
 			r.Board("p", 6, true)
 		}, want: "at most 5 was submitted"},
+		"a result changes": {run: func(r *run) {
+			r.Result("C1S1", "a")
+			r.Result("C1S1", "a")
+			r.Result("C1S2", "b")
+			r.Result("C1S1", "b")
+		}, want: "C1S1: its result has changed"},
+		"a season goes back": {run: func(r *run) {
+			r.Loaded("p", 0, Found{Epoch: 1, Season: 2})
+			r.Loaded("p", 1, Found{Epoch: 2, Season: 1})
+		}, want: "is in season 1"},
+		"a session's season goes back": {run: func(r *run) {
+			a := r.load(0, 1, 0)
+			a.Caught(2)
+			a.Caught(2)
+			a.Caught(1)
+		}, want: "season 1 after season 2"},
+		"a prize is paid twice": {run: func(r *run) {
+			r.Loaded("p", 0, Found{Epoch: 1, Titles: 1, Prizes: 1})
+			r.Loaded("p", 1, Found{Epoch: 2, Titles: 1, Prizes: 2})
+		}, want: "1 titles and 2 prizes"},
 	} {
 		r := newRun()
 		c.run(r)

@@ -58,7 +58,7 @@ func (p *player) play(ctx context.Context) {
 func (p *player) wait(ctx context.Context, d time.Duration) { _ = clock.Sleep(ctx, clock.System(), d) }
 
 func (p *player) load(ctx context.Context, at int) (*Tenure, bool) {
-	f, err := p.daemons[at].load(ctx, p.key)
+	f, err := p.daemons[at].load(ctx, p.key, loadWait)
 	if err != nil || p.ledger.Outdated(p.key, f) {
 		return nil, false
 	}
@@ -82,7 +82,7 @@ func (p *player) act(ctx context.Context, t *Tenure) bool {
 	if !p.count(ctx, t) {
 		return false
 	}
-	switch p.rng.IntN(8) {
+	switch p.rng.IntN(9) {
 	case 0:
 		return p.keep(ctx, t, true)
 	case 1, 2:
@@ -93,6 +93,10 @@ func (p *player) act(ctx context.Context, t *Tenure) bool {
 		p.letter(ctx, t)
 	case 5:
 		p.submit(ctx, t)
+	case 6:
+		if number, err := p.daemons[t.daemon].catch(ctx, p.key); err == nil {
+			t.Caught(number)
+		}
 	}
 	return true
 }

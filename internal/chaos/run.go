@@ -50,7 +50,7 @@ func Run(ctx context.Context, o Options) (Tally, error) {
 	o.defaults()
 	start := clock.System().Now()
 	w := &world{ledger: NewLedger(func() time.Duration { return clock.System().Now().Sub(start) })}
-	w.say = sayer(o.Say)
+	w.say, w.config = sayer(o.Say), Configuration(start)
 	err := folder(&o)
 	if err == nil {
 		err = w.build(ctx, &o)
@@ -128,6 +128,7 @@ func (w *world) play(ctx context.Context, o *Options) error {
 		g.Go(func() error { p.play(ctx); return nil })
 	}
 	g.Go(func() error { w.report(ctx); return nil })
+	g.Go(func() error { w.watchResults(ctx); return nil })
 	return g.Wait()
 }
 
@@ -146,6 +147,7 @@ func Load(ctx context.Context, daemons []string, o Options) (Tally, error) {
 		g.Go(func() error { p.play(ctx); return nil })
 	}
 	g.Go(func() error { w.report(ctx); return nil })
+	g.Go(func() error { w.watchResults(ctx); return nil })
 	err := errors.Join(g.Wait(), w.audit(context.WithoutCancel(ctx)))
 	for _, m := range w.members {
 		m.api.http.CloseIdleConnections()
@@ -190,6 +192,6 @@ func (w *world) report(ctx context.Context) {
 
 // String is the tally in one line.
 func (t Tally) String() string {
-	return fmt.Sprintf("%d loads, %d saves, %d syncs, %d receipts, %d mails, %d scores, %d ghosts; %d double faults, %d scores forgotten; %d VIOLATIONS",
-		t.Loads, t.Saves, t.Syncs, t.Receipts, t.Mails, t.Scores, t.Ghosts, t.Doubles, t.ForgottenScores, t.Violations)
+	return fmt.Sprintf("%d loads, %d saves, %d syncs, %d receipts, %d mails, %d scores, %d seasons, %d ghosts; %d double faults, %d scores forgotten; %d VIOLATIONS",
+		t.Loads, t.Saves, t.Syncs, t.Receipts, t.Mails, t.Scores, t.Seasons, t.Ghosts, t.Doubles, t.ForgottenScores, t.Violations)
 }

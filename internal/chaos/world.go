@@ -13,17 +13,36 @@ import (
 )
 
 // Configuration is what daemons need to be played on: little time between saves, a board that
-// is submitted to and one that follows the profiles.
-const Configuration = `sets:
+// is submitted to and one that follows the profiles, and short seasons, of which the first begins
+// at a time of UTC.
+func Configuration(begin time.Time) string {
+	return fmt.Sprintf(`sets:
   players:
-    template: {count: 0, got: {}}
+    template: {count: 0, got: {}, prizes: 0}
     autosave: 15s
     reapEvery: 5s
 boards:
   Best: {}
   Count: {rule: last, from: {set: players, path: /count}}
-seasons: {}
-`
+seasons:
+  %s:
+    set: players
+    epoch: %q
+    length: %s
+    perCycle: 10000
+    grace: 10s
+    flushEvery: 2s
+    cacheFor: 2s
+    firstClose: 2s
+    closeEvery: 3s
+    stats:
+      - {name: fish, kind: sum, on: [catch], each: 1}
+    boards:
+      - name: Fish
+        stat: fish
+        rewards: [{to: 1000, ops: [{op: increment, path: /prizes, by: 1}]}]
+`, season, begin.UTC().Truncate(time.Second).Format(time.RFC3339), seasonLength)
+}
 
 // world is the servers, the daemons and the networks between them.
 type world struct {
@@ -33,6 +52,7 @@ type world struct {
 	ledger   *Ledger
 	say      func(format string, args ...any)
 	closers  []func() error
+	config   string // of the daemons
 }
 
 // member is a daemon with its own network.
@@ -78,7 +98,7 @@ func (w *world) populate(ctx context.Context, o *Options) error {
 func (w *world) join(ctx context.Context, o *Options, i int) error {
 	m := new(member)
 	so := engines.ShoalOptions{
-		Binary: o.Binary, Name: fmt.Sprintf("d%d", i), Config: Configuration,
+		Binary: o.Binary, Name: fmt.Sprintf("d%d", i), Config: w.config,
 		Store: filepath.Join(o.Logs, "game"), Log: filepath.Join(o.Logs, fmt.Sprintf("daemon%d.log", i)),
 	}
 	if !o.Folder {

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/internal/chaos"
 	"github.com/shoalworks/shoal/internal/engines"
 )
@@ -74,7 +75,7 @@ func (s *stack) run(ctx context.Context, fast string, length time.Duration, play
 	if cluster, err = keep(s, cluster, err); err != nil {
 		return err
 	}
-	o := engines.ShoalOptions{Store: postgres.URL("shoal"), Config: chaos.Configuration}
+	o := engines.ShoalOptions{Store: postgres.URL("shoal"), Config: chaos.Configuration(clock.System().Now())}
 	addresses := map[string]string{"redis": redis.URL("shoal"), "cluster": cluster.URL("shoal"), "none": ""}
 	known := false
 	if o.Fast, known = addresses[fast]; !known {
