@@ -1,9 +1,12 @@
 package main_test
 
 import (
+	"fmt"
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/shoalworks/shoal/internal/engines"
 	"github.com/shoalworks/shoal/internal/engines/enginetest"
@@ -36,4 +39,66 @@ func TestAFleetOnPostgresAndRedis(t *testing.T) {
 	e.call("BoardService/Submit", `{"board":"Kills","durable":true,"entries":[{"key":"cy","score":8}]}`)
 	e.stop()
 	wantCode(t, copyOf(t, y.store, filepath.Join(t.TempDir(), "back"), "--fast-from", fast), 0, "The copy is complete.")
+}
+
+// Redis dies and comes back empty. Meanwhile sessions go on and are saved, nobody is taken for
+// dead, and the daemons say which part is down; afterwards journals and boards are there again.
+func TestTheFastEngineDies(t *testing.T) {
+	url := enginetest.OwnPostgres(t, nil).URL("shoal")
+	redis := enginetest.OwnRedis(t, nil)
+	fast := redis.URL("shoal")
+	d, e := serve(t, url, "--fast", fast), serve(t, url, "--fast", fast)
+	for key, on := range map[string]*daemon{"ann": d, "bob": e} {
+		on.call("ProfileService/Load", `{"set":"players","key":"`+key+`"}`)
+		on.call("BoardService/Submit", `{"board":"Kills","durable":true,"entries":[{"key":"`+key+`","score":7}]}`)
+	}
+	if err := redis.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	for key, on := range map[string]*daemon{"ann": d, "bob": e} {
+		on.await("the fast part is said to be down", func() error {
+			code, body, err := on.get("/readyz")
+			if err != nil || code != http.StatusServiceUnavailable || !strings.Contains(string(body), "the fast part of the store has not answered for") {
+				return fmt.Errorf("%d %s %w", code, body, err)
+			}
+			return nil
+		})
+		on.call("ProfileService/Transact", `{"set":"players","key":"`+key+`","ops":[{"op":"set","path":"/coins","value":5}]}`)
+		on.call("ProfileService/Sync", `{"set":"players","key":"`+key+`"}`) // by a save
+		on.call("BoardService/Submit", `{"board":"Kills","entries":[{"key":"`+key+`","score":9}]}`)
+	}
+	time.Sleep(5 * time.Second) //nolint:forbidigo // longer than DeadAfter: whoever takes silence for death does so now
+	for key, on := range map[string]*daemon{"ann": d, "bob": e} {
+		on.call("ProfileService/Transact", `{"set":"players","key":"`+key+`","ops":[{"op":"increment","path":"/coins","by":1}]}`)
+	}
+	if err := redis.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, on := range []*daemon{d, e} {
+		on.await("all is well again", func() error {
+			code, body, err := on.get("/readyz")
+			if err != nil || code != http.StatusOK || string(body) != "ok\n" {
+				return fmt.Errorf("%d %s %w", code, body, err)
+			}
+			return nil
+		})
+	}
+	for key, on := range map[string]*daemon{"ann": d, "bob": e} {
+		on.call("ProfileService/Transact", `{"set":"players","key":"`+key+`","ops":[{"op":"increment","path":"/coins","by":1}]}`)
+		on.call("ProfileService/Sync", `{"set":"players","key":"`+key+`"}`)
+		on.await("the board is there again", func() error {
+			if code, body := on.post("BoardService/Standing", `{"board":"Kills","key":"`+key+`"}`); code != http.StatusOK || !strings.Contains(string(body), `"score":9`) {
+				return fmt.Errorf("%d %s", code, body)
+			}
+			return nil
+		})
+		for _, gone := range []string{`shoal_profile_sessions_ended_total{how="lost",set="players"} 0`, `shoal_node_dead_nodes 0`} {
+			if _, body, err := on.get("/metrics"); err != nil || !strings.Contains(string(body), gone) {
+				t.Errorf("%s is not on the page of metrics (%v)", gone, err)
+			}
+		}
+	}
+	e.call("ProfileService/Load", `{"set":"players","key":"ann"}`) // handed over, as ever
+	x := tool{t: t, store: url}
+	x.does("7", "profile", "get", "ann", "/coins", "--fast", fast)
 }

@@ -20,7 +20,7 @@ func TestKinds(t *testing.T) {
 			t.Errorf("%s: %v, %v; want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "memory:there", "sqlite:", "mysql://h/db", "postgres:h", "redis:h"} {
+	for _, text := range []string{"", "memory:there", "sqlite:", "mysql://h/db", "postgres:h", "redis:h", "host=h user=u password=hunter2"} {
 		if got, err := address.KindOf(text); err == nil || !strings.Contains(err.Error(), "expected") {
 			t.Errorf("%q: %v, %v; want an error that says what is expected", text, got, err)
 		}
@@ -39,7 +39,7 @@ func TestKindsSayWhatTheyKeep(t *testing.T) {
 
 func TestPasswordsAreNotShown(t *testing.T) {
 	for text, want := range map[string]string{
-		"./game": "./game", "memory:": "memory:",
+		"./game": "./game", "memory:": "memory:", "host=h user=u password=hunter2": "***",
 		"postgres://h/db":                              "postgres://h/db",
 		"postgres://u@h/db":                            "postgres://u@h/db",
 		"postgres://u:hunter2@h:5432/db?schema=a":      "postgres://u:***@h:5432/db?schema=a",

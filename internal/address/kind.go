@@ -47,6 +47,9 @@ func KindOf(address string) (Kind, error) {
 	if address == "" {
 		return 0, errors.New("the address of a store is empty; " + Forms)
 	}
+	if isWords(address) {
+		return 0, errors.New("an address of PostgreSQL is a URL here; " + Forms)
+	}
 	if !found {
 		return Folder, nil
 	}
@@ -70,6 +73,17 @@ func KindOf(address string) (Kind, error) {
 		return 0, fmt.Errorf("no driver for %q; %s", scheme, Forms)
 	}
 	return Folder, nil
+}
+
+// isWords tells that the text is an address of libpq in its other form, "host=db user=u". As a
+// folder it would be made, with the password in its name.
+func isWords(address string) bool {
+	for _, word := range []string{"host=", "dbname=", "password=", "user="} {
+		if !strings.Contains(address, "://") && strings.Contains(" "+address, " "+word) {
+			return true
+		}
+	}
+	return false
 }
 
 func urlOf(k Kind, rest string) (Kind, error) {

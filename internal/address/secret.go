@@ -18,6 +18,9 @@ var secretParameters = []string{"password", "sslpassword", "passwd", "pass", "pw
 func Redacted(address string) string {
 	scheme, rest, found := strings.Cut(address, "://")
 	if !found {
+		if isWords(address) {
+			return stars
+		}
 		return address
 	}
 	u, err := url.Parse(address)

@@ -33,6 +33,7 @@ var allowed = map[string][]string{
 	"store/redisstore":   {"store", "clock", "store/internal/standings"},
 
 	"store/internal/standings": {"store"},
+	"store/parity":             {},
 	"node":                     {"store", "clock", "internal/name"},
 	"pipeline":                 {"doc"},
 	"profile":                  parts,

@@ -18,6 +18,7 @@ import (
 func TestACopyIsTheSource(t *testing.T) {
 	for name, engines := range map[string][2]func(*testing.T) *place{
 		"memory to memory": {placeOf, placeOf}, "memory to SQLite": {placeOf, sqlite}, "SQLite to memory": {sqlite, placeOf},
+		"SQLite to PostgreSQL": {sqlite, postgres}, "PostgreSQL to memory": {postgres, placeOf},
 	} {
 		t.Run(name, func(t *testing.T) {
 			from, to := engines[0](t), engines[1](t)

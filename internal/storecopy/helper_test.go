@@ -11,9 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/shoalworks/shoal/internal/engines/enginetest"
 	"github.com/shoalworks/shoal/internal/storecopy"
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/memstore"
+	"github.com/shoalworks/shoal/store/pgstore"
 	"github.com/shoalworks/shoal/store/sqlitestore"
 )
 
@@ -51,6 +53,22 @@ func sqlite(t *testing.T) *place {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return wrapped(t, store.Parts{Durable: e.Durable(), Fast: e.Fast(), Boards: e.Boards(), Bus: e.Bus()})
+}
+
+func TestMain(m *testing.M) { enginetest.Main(m) }
+
+func postgres(t *testing.T) *place {
+	t.Helper()
+	e, err := pgstore.Open(t.Context(), enginetest.Postgres(t).URL(enginetest.Schema(t)), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
 	return wrapped(t, store.Parts{Durable: e.Durable(), Fast: e.Fast(), Boards: e.Boards(), Bus: e.Bus()})
 }
 

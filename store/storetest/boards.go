@@ -19,13 +19,9 @@ type boardsCase struct {
 	run  func(t *testing.T, h Harness[store.Boards])
 }
 
-// Boards is the specification of a driver of store.Boards. fresh makes a new, empty store
-// for one case.
-func Boards(t *testing.T, fresh func(t *testing.T) Harness[store.Boards]) {
-	for _, topic := range []struct {
-		name  string
-		cases []boardsCase
-	}{
+// boardsTopics are the cases by topic.
+func boardsTopics() []topic[boardsCase] {
+	return []topic[boardsCase]{
 		{"rule", ruleCases()},
 		{"entry", entryCases()},
 		{"order", orderCases()},
@@ -43,7 +39,13 @@ func Boards(t *testing.T, fresh func(t *testing.T) Harness[store.Boards]) {
 		{"race", boardRaceCases()},
 		{"context", boardContextCases()},
 		{"close", boardsCloseCases()},
-	} {
+	}
+}
+
+// Boards is the specification of a driver of store.Boards. fresh makes a new, empty store
+// for one case.
+func Boards(t *testing.T, fresh func(t *testing.T) Harness[store.Boards]) {
+	for _, topic := range boardsTopics() {
 		t.Run(topic.name, func(t *testing.T) {
 			for _, c := range topic.cases {
 				t.Run(c.name, func(t *testing.T) { c.run(t, fresh(t)) })

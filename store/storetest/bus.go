@@ -13,20 +13,22 @@ type busCase struct {
 	run  func(t *testing.T, h Harness[store.Bus])
 }
 
+// busTopics are the cases by topic.
+func busTopics() []topic[busCase] {
+	return []topic[busCase]{
+		{"deliver", deliverCases()},
+		{"receiver", receiverCases()},
+		{"unsubscribe", unsubscribeCases()},
+		{"close", busCloseCases()},
+	}
+}
+
 // Bus is the specification of a driver of store.Bus. fresh makes a new bus for one case.
 //
 // A bus may lose, delay, double and reorder, so the cases send until something arrives
 // (a bus that delivers nothing within Patience fails) and count nothing.
 func Bus(t *testing.T, fresh func(t *testing.T) Harness[store.Bus]) {
-	for _, topic := range []struct {
-		name  string
-		cases []busCase
-	}{
-		{"deliver", deliverCases()},
-		{"receiver", receiverCases()},
-		{"unsubscribe", unsubscribeCases()},
-		{"close", busCloseCases()},
-	} {
+	for _, topic := range busTopics() {
 		t.Run(topic.name, func(t *testing.T) {
 			for _, c := range topic.cases {
 				t.Run(c.name, func(t *testing.T) { c.run(t, fresh(t)) })

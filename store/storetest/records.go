@@ -24,14 +24,9 @@ type recordsCase struct {
 	needs func(store.Abilities) bool
 }
 
-// Records is the specification of a driver of store.Records. fresh makes a new, empty store
-// for one case.
-func Records(t *testing.T, fresh func(t *testing.T) Harness[store.Records]) {
-	abilities := abilitiesOf(t, fresh)
-	for _, topic := range []struct {
-		name  string
-		cases []recordsCase
-	}{
+// recordsTopics are the cases by topic.
+func recordsTopics() []topic[recordsCase] {
+	return []topic[recordsCase]{
 		{"condition", conditionCases()},
 		{"transaction", transactionCases()},
 		{"check", checkCases()},
@@ -42,7 +37,14 @@ func Records(t *testing.T, fresh func(t *testing.T) Harness[store.Records]) {
 		{"close", recordsCloseCases()},
 		{"race", raceCases()},
 		{"history", historyCases()},
-	} {
+	}
+}
+
+// Records is the specification of a driver of store.Records. fresh makes a new, empty store
+// for one case.
+func Records(t *testing.T, fresh func(t *testing.T) Harness[store.Records]) {
+	abilities := abilitiesOf(t, fresh)
+	for _, topic := range recordsTopics() {
 		t.Run(topic.name, func(t *testing.T) {
 			for _, c := range topic.cases {
 				if c.needs == nil || c.needs(abilities) {
