@@ -99,6 +99,9 @@ func NewOn(h Host, o *Options) (*Service, error) {
 // KeepAudit has the service keep so many entries of the audit log.
 func (s *Service) KeepAudit(n int) { s.moderation.keepAudit = n }
 
+// CutReads is the step of Close that ends the reads, before anybody is told that it has begun.
+func (s *Service) CutReads() { s.reads.close() }
+
 // MostBans has the service allow so many bans.
 func (s *Service) MostBans(n int) { s.moderation.maxBans = n }
 

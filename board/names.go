@@ -152,6 +152,9 @@ func (s *Service) namesOf(ctx context.Context, keys []string) (map[string]Name, 
 	}
 	select {
 	case <-w.done:
+		if w.failed && s.reads.over() {
+			return w.found, namesClosed() // the closing has cut the call
+		}
 		return w.found, nil
 	case <-ctx.Done():
 		return s.names.leave(w), fmt.Errorf("board: names: %w", context.Cause(ctx))

@@ -38,9 +38,10 @@ type knownName struct {
 // nameWaiter is a call of Names that waits. Its fields belong to the mutex of names until
 // done is closed.
 type nameWaiter struct {
-	done  chan struct{}
-	found map[string]Name
-	left  int // keys that are not settled; negative when the caller has gone
+	done   chan struct{}
+	found  map[string]Name
+	left   int  // keys that are not settled; negative when the caller has gone
+	failed bool // a call for one of the keys failed
 }
 
 func (n *names) init(o *NameOptions) {
@@ -139,12 +140,12 @@ func (n *names) settle(keys []string, got map[string]Name, failed bool, now time
 	defer n.mu.Unlock()
 	n.learnLocked(keys, got, failed, now)
 	for _, key := range keys {
-		n.releaseLocked(key)
+		n.releaseLocked(key, failed)
 	}
 	if failed {
 		n.mu.retryAt = now.Add(n.opts.RetryAfter)
 		for _, key := range n.mu.queue {
-			n.releaseLocked(key)
+			n.releaseLocked(key, true)
 			delete(n.mu.stale, key)
 		}
 		n.mu.queue = nil
@@ -197,8 +198,10 @@ func until(now time.Time, d time.Duration) time.Time {
 	return now.Add(d)
 }
 
-func (n *names) releaseLocked(key string) {
+// releaseLocked settles a key for those who wait for it.
+func (n *names) releaseLocked(key string, failed bool) {
 	for _, w := range n.mu.waiting[key] {
+		w.failed = w.failed || failed
 		if w.left--; w.left == 0 {
 			close(w.done)
 		}

@@ -416,6 +416,36 @@ func TestCloseReleasesThoseWhoWaitForNames(t *testing.T) {
 	})
 }
 
+// Whoever is let go by a call that the closing has cut hears of the closing, and not that there
+// is no such name, though Close may not have come further than that.
+func TestACallForNamesThatTheClosingCutsIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAccounts()
+		r := startNames(t, a, board.NameOptions{Batch: 1})
+		a.setRule(func(ctx context.Context, keys []string) error {
+			if keys[0] == "u1" {
+				return nil
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		errs := make(chan error, 2)
+		for range 2 { // one asks, and both wait
+			go func() {
+				got, err := r.Names(t.Context(), "u1", "u2", "u3")
+				r.wantNames(got, "u1")
+				errs <- err
+			}()
+		}
+		synctest.Wait()
+		r.CutReads()
+		synctest.Wait()
+		for range 2 {
+			wantRefused(t, <-errs, "service", board.ErrClosed)
+		}
+	})
+}
+
 func TestNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAccounts()

@@ -3,16 +3,17 @@ package main_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -60,9 +61,8 @@ func serve(t *testing.T, store string, flags ...string) *daemon {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := freeAddr(t)
-	d := &daemon{t: t, url: "http://" + addr, done: make(chan struct{}), log: new(tail)}
-	d.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), path, append([]string{"serve", "--store", store, "--listen", addr}, flags...)...)
+	d := &daemon{t: t, done: make(chan struct{}), log: new(tail)}
+	d.cmd = exec.CommandContext(context.WithoutCancel(t.Context()), path, append([]string{"serve", "--store", store, "--listen", "127.0.0.1:0"}, flags...)...)
 	stderr, err := d.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -79,8 +79,16 @@ func serve(t *testing.T, store string, flags ...string) *daemon {
 		_ = d.cmd.Process.Kill()
 		<-d.done
 		if t.Failed() {
-			t.Logf("log of %s:\n%s", d.url, d.log)
+			t.Logf("log of %s:\n%s", cmp.Or(d.url, "a daemon"), d.log)
 		}
+	})
+	d.await("an address", func() error {
+		addr := d.log.addr()
+		if addr == "" {
+			return errors.New("it does not serve yet")
+		}
+		d.url = "http://" + addr
+		return nil
 	})
 	d.await("ready", func() error {
 		code, _, err := d.get("/readyz")
@@ -90,17 +98,6 @@ func serve(t *testing.T, store string, flags ...string) *daemon {
 		return err
 	})
 	return d
-}
-
-// freeAddr is a loopback address that nobody listens on.
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }
 
 // await tries until it succeeds, the daemon ends, or the deadline is over.
@@ -236,18 +233,32 @@ func (o object) want(t *testing.T, want string, path ...any) {
 
 // tail keeps the last lines of a daemon's log.
 type tail struct {
-	mu    sync.Mutex
-	lines []string
+	mu     sync.Mutex
+	lines  []string
+	serves string // the address
 }
+
+// serving is what a daemon says of the address that the system has chosen for it: one chosen
+// beforehand could be another's by then.
+var serving = regexp.MustCompile(` msg=serving addr=(\S+) `)
 
 func (l *tail) read(r io.Reader) {
 	for s := bufio.NewScanner(r); s.Scan(); {
 		l.mu.Lock()
+		if m := serving.FindStringSubmatch(s.Text()); m != nil {
+			l.serves = m[1]
+		}
 		if l.lines = append(l.lines, s.Text()); len(l.lines) > 200 {
 			l.lines = l.lines[1:]
 		}
 		l.mu.Unlock()
 	}
+}
+
+func (l *tail) addr() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.serves
 }
 
 func (l *tail) String() string {
