@@ -13,7 +13,7 @@ JOBS     ?= 1
 
 .PHONY: help
 help: ## list the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: check
 check: fmt-check lint test generate-check ## everything CI runs: format, lint, tests with the race detector, generated code
@@ -60,9 +60,14 @@ bench: ## all benchmarks; BENCH=regexp, PKG=./doc
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem $(PKG)
 
 .PHONY: performance
-performance: ## boards and seasons, measured, into docs/performance.md; MAX=10000000 needs 4 GB of disk and some minutes
+performance: ## boards, seasons and engines, measured, into docs/performance.md; MAX=10000000 needs 4 GB of disk and some minutes
 	$(GO) run ./cmd/shoal bench boards --max $(or $(MAX),1000000) --out docs/performance.md
 	$(GO) run ./cmd/shoal bench seasons --out docs/performance.md
+	$(MAKE) performance-engines
+
+.PHONY: performance-engines
+performance-engines: ## the last of these alone: PostgreSQL and Redis, private ones; ENGINES='--nodes 100 --players 10000'
+	$(GO) run ./internal/engines/cmd $(GO) run ./cmd/shoal bench engines --out docs/performance.md $(ENGINES)
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME

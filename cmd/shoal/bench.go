@@ -19,6 +19,7 @@ import (
 type benchCommands struct {
 	Boards  benchBoardsCommand  `cmd:"" help:"Measure boards of a thousand entries, ten thousand, and so on."`
 	Seasons benchSeasonsCommand `cmd:"" help:"Measure events, a boundary and the close of a season."`
+	Engines benchEnginesCommand `cmd:"" help:"Measure PostgreSQL and Redis beside their drivers, and fleets on them."`
 }
 
 // benchBoardsCommand measures growth curves of boards on a store.

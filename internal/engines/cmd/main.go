@@ -1,6 +1,10 @@
 // Command cmd is `make cluster`: what a game with many machines runs, on this one. It starts a
 // private PostgreSQL, a Redis and a Redis Cluster of three masters, three daemons on them and a
 // load, and ends everything again.
+//
+// With arguments it is `make performance`: it starts PostgreSQL and Redis alone, runs the
+// command that the arguments are, and ends them again. The command finds their addresses in
+// SHOAL_STORE and SHOAL_FAST.
 package main
 
 import (
@@ -9,6 +13,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
@@ -29,7 +34,12 @@ func main() {
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	s := new(stack)
-	err := s.run(ctx, *fast, *length, *players)
+	err := error(nil)
+	if flag.NArg() > 0 {
+		err = s.lend(ctx, flag.Args())
+	} else {
+		err = s.run(ctx, *fast, *length, *players)
+	}
 	err = errors.Join(err, s.close())
 	stop()
 	if err != nil {
@@ -59,6 +69,24 @@ func (s *stack) close() error {
 		errs = append(errs, s.closers[len(s.closers)-1-i]())
 	}
 	return errors.Join(errs...)
+}
+
+// lend starts PostgreSQL, with room for many connections, and Redis for a command.
+func (s *stack) lend(ctx context.Context, command []string) error {
+	postgres, err := engines.StartPostgres(ctx, &engines.PostgresOptions{
+		Durable: true, Settings: map[string]string{"max_connections": "500", "shared_buffers": "256MB", "max_wal_size": "1GB"},
+	})
+	if postgres, err = keep(s, postgres, err); err != nil {
+		return err
+	}
+	redis, err := engines.StartRedis(ctx, nil)
+	if redis, err = keep(s, redis, err); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Env = append(os.Environ(), "SHOAL_STORE="+postgres.URL("shoal"), "SHOAL_FAST="+redis.URL("shoal"))
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	return cmd.Run()
 }
 
 // run starts everything, and plays until the time is up.
