@@ -20,7 +20,7 @@ const (
 	benchValue   = 2 << 10
 )
 
-// benchKeys are one key for each caller.
+// benchKey is the one key of a caller.
 func benchKey(caller int) string { return fmt.Sprintf("profile/players/u_%03d", caller) }
 
 // randomValue is a value that no compression makes smaller.
@@ -71,9 +71,12 @@ func filled(b *testing.B, url string, o *pgstore.Options) *pgstore.Engine {
 // many connections and with one for each caller. The server waits for the disk.
 func BenchmarkDurableUpdates(b *testing.B) {
 	pg := enginetest.OwnPostgres(b, &engines.PostgresOptions{Durable: true})
-	for name, o := range map[string]*pgstore.Options{"grouped": nil, "by_one": {GroupSize: 1, Writers: 16}} {
-		b.Run(name, func(b *testing.B) {
-			r := filled(b, pg.URL("s_"+name), o).Durable()
+	for _, way := range []struct {
+		name    string
+		options *pgstore.Options
+	}{{"grouped", nil}, {"by_one", &pgstore.Options{GroupSize: 1, Writers: 16}}} {
+		b.Run(way.name, func(b *testing.B) {
+			r := filled(b, pg.URL("s_"+way.name), way.options).Durable()
 			values := make([][]byte, benchCallers)
 			for caller := range values {
 				values[caller] = randomValue(uint64(caller))

@@ -93,29 +93,17 @@ func (r *records) transaction(ctx context.Context, tx store.Tx) error {
 // queue adds a write to a batch; refused is called when its condition does not hold.
 func (t *table) queue(b *pgx.Batch, w store.Write, refused func()) {
 	one := func(tag pgconn.CommandTag) error {
-		if tag.RowsAffected() != 1 {
+		if verdict(w, tag.RowsAffected() == 1) != nil {
 			refused()
 		}
 		return nil
 	}
-	wanted, conditional := w.If.Wants()
-	switch {
-	case w.Op == store.Check:
-		b.Queue(t.sql(checkOne), w.Key, int64(wanted)).Exec(one)
-	case w.Op == store.Put && !conditional:
-		b.Queue(t.sql(storeOne), w.Key, int64(w.Version), w.Value).Exec(one)
-	case w.Op == store.Put && wanted == 0:
-		b.Queue(t.sql(createOne), w.Key, int64(w.Version), w.Value).Exec(one)
-	case w.Op == store.Put:
-		b.Queue(t.sql(replaceOne), w.Key, int64(w.Version), w.Value, int64(wanted)).Exec(one)
-	case !conditional:
-		b.Queue(t.sql(removeAny), w.Key)
-	case wanted == 0: // nothing but a row of ours keeps others from making one
+	text, arguments := single(w)
+	if text == "" { // a Delete of what must be absent: only a row of ours keeps others from making one
 		b.Queue(t.sql(createOne), w.Key, int64(1), []byte{}).Exec(one)
-		b.Queue(t.sql(removeOne), w.Key, int64(1))
-	default:
-		b.Queue(t.sql(removeOne), w.Key, int64(wanted)).Exec(one)
+		text, arguments = removeOne, []any{w.Key, int64(1)}
 	}
+	b.Queue(t.sql(text), arguments...).Exec(one)
 }
 
 // Close implements store.Records.

@@ -104,12 +104,20 @@ func (t *table) apply(ctx context.Context, c *pgx.Conn, group []*job) (map[strin
 	for i, j := range group {
 		writes[i] = j.write
 	}
+	met := make(map[string]struct{}, len(group))
+	if len(writes) == 1 { // no need to look before
+		text, arguments := single(writes[0])
+		tag, err := c.Exec(ctx, t.sql(text), arguments...)
+		if tag.RowsAffected() == 1 {
+			met[writes[0].Key] = struct{}{}
+		}
+		return met, err
+	}
 	k := group[0].kind
 	rows, err := c.Query(ctx, t.sql(groupStatement(k)), arguments(k, writes)...)
 	if err != nil {
 		return nil, err
 	}
-	met := make(map[string]struct{}, len(group))
 	var key string
 	_, err = pgx.ForEachRow(rows, []any{&key}, func() error {
 		met[key] = struct{}{}

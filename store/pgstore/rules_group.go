@@ -67,8 +67,31 @@ func groupStatement(k kind) string {
 	return ""
 }
 
-// verdict is the outcome of a write of a group whose statement is done: met tells that the
-// statement named its key. Deleting a missing key is done when nothing is asked of it.
+// single is the statement of one write by itself, empty for a Delete of what must be absent. It
+// meets one row when the condition holds.
+func single(w store.Write) (text string, arguments []any) {
+	wanted, _ := w.If.Wants()
+	if w.Op == store.Check {
+		return checkOne, []any{w.Key, int64(wanted)}
+	}
+	switch kindOf(w) {
+	case put:
+		return storeOne, []any{w.Key, int64(w.Version), w.Value}
+	case create:
+		return createOne, []any{w.Key, int64(w.Version), w.Value}
+	case replace:
+		return replaceOne, []any{w.Key, int64(w.Version), w.Value, int64(wanted)}
+	case remove:
+		if wanted == 0 {
+			return removeAny, []any{w.Key}
+		}
+		return removeOne, []any{w.Key, int64(wanted)}
+	case alone:
+	}
+	return "", nil
+}
+
+// verdict is the outcome of a write whose statement is done: met tells that it met its row. Deleting a missing key is done when nothing is asked of it.
 func verdict(w store.Write, met bool) error {
 	if met || w.Op == store.Delete && w.If.Unconditional() {
 		return nil

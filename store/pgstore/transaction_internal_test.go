@@ -151,3 +151,59 @@ func TestTransactionsAreRepeated(t *testing.T) {
 		t.Errorf("a transaction that fails on its way to COMMIT: %v, %d rows", err, d.count(t))
 	}
 }
+
+// A group looks at a version when it has the row: what another process wrote while it waited
+// counts.
+func TestGroupLooksWhenItHasTheRow(t *testing.T) {
+	_, d := throughProxy(t)
+	records := &table{database: d, name: "records"}
+	for _, key := range []string{"a", "b"} {
+		if err := d.transact(t.Context(), func(ctx context.Context, in *transaction) error {
+			b := &pgx.Batch{}
+			insert(d, b, key)
+			return in.commit(ctx, b)
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other, err := pgx.ConnectConfig(t.Context(), d.address.pool.ConnConfig.Copy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = other.Close(context.WithoutCancel(t.Context())) }()
+	if _, err := other.Exec(t.Context(), "BEGIN; "+d.sql("UPDATE {s}.records SET version = 11")); err != nil {
+		t.Fatal(err)
+	}
+	group := []*job{
+		newJob(store.Write{Key: "a", Op: store.Put, Value: []byte("lost update"), Version: 21, If: store.Is(1)}),
+		newJob(store.Write{Key: "b", Op: store.Put, Value: []byte("update"), Version: 22, If: store.Is(11)}),
+	}
+	type answer struct {
+		met map[string]struct{}
+		err error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		var a answer
+		a.err = d.statement(t.Context(), func(ctx context.Context, c *pgx.Conn) (err error) {
+			a.met, err = records.apply(ctx, c, group)
+			return err
+		})
+		answered <- a
+	}()
+	for waits := 0; waits == 0; {
+		err := other.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid()").Scan(&waits)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := other.Exec(t.Context(), "COMMIT"); err != nil {
+		t.Fatal(err)
+	}
+	a := <-answered
+	_, metA := a.met["a"]
+	_, metB := a.met["b"]
+	if a.err != nil || metA || !metB {
+		t.Errorf("met a: %v, b: %v, %v; want only b", metA, metB, a.err)
+	}
+}
