@@ -1,12 +1,9 @@
 package pgstore
 
 import (
-	"context"
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // Boards are what tests set of boards: buckets and shelves, and the stretches of walks, so
@@ -29,17 +26,12 @@ func (b *Boards) Options(o Options) *Options {
 // Pass lets time go by.
 func (b *Boards) Pass(d time.Duration) { b.options.ahead.Add(int64(d / time.Microsecond)) }
 
-// Plan is how the server runs one of the statements of boards.
-func (e *Engine) Plan(ctx context.Context, statement string, arguments ...any) (string, error) {
+// BoardStatement is one of the statements of boards, for the schema.
+func BoardStatement(name, schema string) string {
 	sql := map[string]string{
 		"countInside": countInside, "selectStandings": selectStandings, "selectAbove": selectAbove, "selectTop": selectTop,
 		"selectEntries": selectEntries, "selectPlace": selectPlace, "selectWalk": selectWalk, "jumpPlaces": jumpPlaces,
 		"selectMost": selectMost, "selectCuts": selectCuts, "deleteEntries": deleteEntries,
-	}[statement]
-	rows, err := e.database.pool.Query(ctx, "EXPLAIN "+e.database.sql(sql), arguments...)
-	if err != nil {
-		return "", err
-	}
-	lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	return strings.Join(lines, "\n"), err
+	}[name]
+	return strings.ReplaceAll(sql, "{s}", schema)
 }
