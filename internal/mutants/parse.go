@@ -162,8 +162,8 @@ func (p *parser) changes() error {
 
 func (p *parser) mayChange(file string) error {
 	switch {
-	case file != path.Clean(file), path.IsAbs(file), strings.HasPrefix(file, "../"), !strings.HasSuffix(file, ".go"):
-		return p.errorf("a Go file, named from the root of the tree, is expected, got %q", file)
+	case file != path.Clean(file), path.IsAbs(file), strings.HasPrefix(file, "../"), !strings.HasSuffix(file, ".go") && !strings.HasSuffix(file, ".lua"):
+		return p.errorf("a Go or Lua file, named from the root of the tree, is expected, got %q", file)
 	case strings.HasSuffix(file, "_test.go"):
 		return p.errorf("a mutant changes the product, never a test: %s", file)
 	}

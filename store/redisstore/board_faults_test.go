@@ -251,7 +251,7 @@ func TestBoardsAfterLossOfMemory(t *testing.T) {
 		if _, _, err := b.Walk(t.Context(), "top", cursor, 2); !errors.Is(err, store.ErrCursor) {
 			t.Fatalf("a walk of a lost version answers %v after %d changes", err, i)
 		}
-		merge(t, b, "top", points(int64(20+i), "x", fmt.Sprint(i)))
+		merge(t, b, "top", points(1, fmt.Sprint("x/", i), fmt.Sprint("y/", i)))
 		if _, _, err := b.Walk(t.Context(), "top", store.Cursor{}, 1); err != nil {
 			t.Fatal(err)
 		}

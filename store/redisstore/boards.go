@@ -97,9 +97,9 @@ func (b *boards) Create(ctx context.Context, board string, spec store.BoardSpec)
 		return store.BoardInfo{}, c.failed(fmt.Errorf("%w: it exists %s, not %s", store.ErrInvalid, info.Order, spec.Order))
 	case life != own:
 		b.delist(ctx, c, own)
-		err = b.enlist(ctx, c, life) // the list may have gone without it, or gone back
+		_ = b.enlist(ctx, c, life) // the list may have gone without it, or gone back; the board is there
 	}
-	return info, err
+	return info, nil
 }
 
 // Info implements store.Boards.

@@ -1,6 +1,9 @@
 package redisstore
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // PassTime sets the servers' clock forward, as far as the walks of this engine's boards are
 // concerned.
@@ -20,3 +23,10 @@ func (e *Engine) BoardKey(board, part string) string { return e.boards.keys.boar
 
 // BoardList is the key of the list of boards.
 func (e *Engine) BoardList() string { return e.boards.keys.boards("list") }
+
+// KeepWalk does what the first call of a walk does after it has read the board at the version.
+func (e *Engine) KeepWalk(ctx context.Context, board string, version uint64) error {
+	w := &walking{boards: e.boards, call: boardCall{what: "walk of", board: board}}
+	_, err := w.keep(ctx, bytes64(version), true)
+	return err
+}
