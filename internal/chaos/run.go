@@ -192,6 +192,6 @@ func (w *world) report(ctx context.Context) {
 
 // String is the tally in one line.
 func (t Tally) String() string {
-	return fmt.Sprintf("%d loads, %d saves, %d syncs, %d receipts, %d mails, %d scores, %d seasons, %d ghosts; %d double faults, %d scores forgotten; %d VIOLATIONS",
-		t.Loads, t.Saves, t.Syncs, t.Receipts, t.Mails, t.Scores, t.Seasons, t.Ghosts, t.Doubles, t.ForgottenScores, t.Violations)
+	return fmt.Sprintf("%d loads, %d saves, %d syncs, %d receipts, %d mails, %d scores, %d seasons, %d titles, %d ghosts; %d double faults, %d scores forgotten; %d VIOLATIONS",
+		t.Loads, t.Saves, t.Syncs, t.Receipts, t.Mails, t.Scores, t.Seasons, t.Titles, t.Ghosts, t.Doubles, t.ForgottenScores, t.Violations)
 }

@@ -40,7 +40,7 @@ seasons:
     boards:
       - name: Fish
         stat: fish
-        rewards: [{to: 1000, ops: [{op: increment, path: /prizes, by: 1}]}]
+        rewards: [{to: 50, ops: [{op: increment, path: /prizes, by: 1}]}]
 `, season, begin.UTC().Truncate(time.Second).Format(time.RFC3339), seasonLength)
 }
 
