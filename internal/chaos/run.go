@@ -33,6 +33,8 @@ type Options struct {
 	// Folder has the daemons share a folder in place of the two servers: only daemons fail then.
 	// Default false.
 	Folder bool
+	// Alone leaves Redis out: PostgreSQL is the fast store too. Default false.
+	Alone bool
 	// Lossy has PostgreSQL acknowledge commits that it has not kept, so that the run must find
 	// violations: a test of the test. Default false.
 	Lossy bool
@@ -110,12 +112,8 @@ func (w *world) play(ctx context.Context, o *Options) error {
 	if !o.Calm {
 		plan = Plan(o.Seed, o.For, o.Daemons)
 	}
-	failing := lanes
-	if o.Folder {
-		failing = daemonLane + 1
-	}
 	var g errgroup.Group
-	for l := range failing {
+	for l := range lanes {
 		g.Go(func() error {
 			err := w.run(ctx, plan, l)
 			if err != nil {
