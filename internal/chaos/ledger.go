@@ -29,8 +29,8 @@ type Ledger struct {
 type Tally struct {
 	// Loads, Saves, Syncs, Receipts, Mails and Scores were acknowledged.
 	Loads, Saves, Syncs, Receipts, Mails, Scores int
-	// Seasons were closed.
-	Seasons int
+	// Seasons were closed, and Titles granted.
+	Seasons, Titles int
 	// Ghosts were calls to a session that a later one had replaced, and were all refused.
 	Ghosts int
 	// Doubles were loads that found an acknowledged sync missing after the daemon and the fast

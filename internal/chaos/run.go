@@ -33,6 +33,8 @@ type Options struct {
 	// Folder has the daemons share a folder in place of the two servers: only daemons fail then.
 	// Default false.
 	Folder bool
+	// Alone leaves Redis out: PostgreSQL is the fast store too. Default false.
+	Alone bool
 	// Lossy has PostgreSQL acknowledge commits that it has not kept, so that the run must find
 	// violations: a test of the test. Default false.
 	Lossy bool
@@ -110,12 +112,8 @@ func (w *world) play(ctx context.Context, o *Options) error {
 	if !o.Calm {
 		plan = Plan(o.Seed, o.For, o.Daemons)
 	}
-	failing := lanes
-	if o.Folder {
-		failing = daemonLane + 1
-	}
 	var g errgroup.Group
-	for l := range failing {
+	for l := range lanes {
 		g.Go(func() error {
 			err := w.run(ctx, plan, l)
 			if err != nil {
@@ -192,6 +190,6 @@ func (w *world) report(ctx context.Context) {
 
 // String is the tally in one line.
 func (t Tally) String() string {
-	return fmt.Sprintf("%d loads, %d saves, %d syncs, %d receipts, %d mails, %d scores, %d seasons, %d ghosts; %d double faults, %d scores forgotten; %d VIOLATIONS",
-		t.Loads, t.Saves, t.Syncs, t.Receipts, t.Mails, t.Scores, t.Seasons, t.Ghosts, t.Doubles, t.ForgottenScores, t.Violations)
+	return fmt.Sprintf("%d loads, %d saves, %d syncs, %d receipts, %d mails, %d scores, %d seasons, %d titles, %d ghosts; %d double faults, %d scores forgotten; %d VIOLATIONS",
+		t.Loads, t.Saves, t.Syncs, t.Receipts, t.Mails, t.Scores, t.Seasons, t.Titles, t.Ghosts, t.Doubles, t.ForgottenScores, t.Violations)
 }

@@ -147,6 +147,10 @@ func (l *Ledger) seasonLocked(key string, before *Tenure, f Found) {
 	if before != nil && f.Season < before.found.Season {
 		l.violateLocked(key, "epoch %d is in season %d, epoch %d began in season %d", f.Epoch, f.Season, before.found.Epoch, before.found.Season)
 	}
+	l.mu.tally.Titles += int(f.Titles)
+	if before != nil {
+		l.mu.tally.Titles -= int(before.found.Titles)
+	}
 	if f.Prizes != f.Titles {
 		l.violateLocked(key, "epoch %d has %d titles and %d prizes", f.Epoch, f.Titles, f.Prizes)
 	}

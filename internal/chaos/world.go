@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/internal/engines"
 )
 
@@ -40,14 +39,14 @@ seasons:
     boards:
       - name: Fish
         stat: fish
-        rewards: [{to: 1000, ops: [{op: increment, path: /prizes, by: 1}]}]
+        rewards: [{to: 50, ops: [{op: increment, path: /prizes, by: 1}]}]
 `, season, begin.UTC().Truncate(time.Second).Format(time.RFC3339), seasonLength)
 }
 
 // world is the servers, the daemons and the networks between them.
 type world struct {
-	postgres *engines.Postgres
-	redis    *engines.Redis
+	postgres *engines.Postgres // nil when the store is a folder
+	redis    *engines.Redis    // nil when there is no fast store
 	members  []*member
 	ledger   *Ledger
 	say      func(format string, args ...any)
@@ -59,7 +58,7 @@ type world struct {
 type member struct {
 	*engines.Shoal
 
-	store, fast *engines.Proxy
+	store, fast *engines.Proxy // nil when there is none
 	api         *api
 }
 
@@ -77,10 +76,12 @@ func (w *world) build(ctx context.Context, o *Options) error {
 		return err
 	}
 	w.closers = append(w.closers, w.postgres.Close)
-	if w.redis, err = engines.StartRedis(ctx, nil); err != nil {
-		return err
+	if !o.Alone {
+		if w.redis, err = engines.StartRedis(ctx, nil); err != nil {
+			return err
+		}
+		w.closers = append(w.closers, w.redis.Close)
 	}
-	w.closers = append(w.closers, w.redis.Close)
 	return w.populate(ctx, o)
 }
 
@@ -102,11 +103,9 @@ func (w *world) join(ctx context.Context, o *Options, i int) error {
 		Store: filepath.Join(o.Logs, "game"), Log: filepath.Join(o.Logs, fmt.Sprintf("daemon%d.log", i)),
 	}
 	if !o.Folder {
-		if err := w.connect(ctx, m); err != nil {
+		if err := w.connect(ctx, m, &so); err != nil {
 			return err
 		}
-		so.Store = w.postgres.URLAt(m.store.Addr(), "shoal")
-		so.Fast = w.redis.URLAt(m.fast.Addr(), "shoal")
 	}
 	var err error
 	if m.Shoal, err = engines.NewShoal(ctx, so); err != nil {
@@ -120,15 +119,20 @@ func (w *world) join(ctx context.Context, o *Options, i int) error {
 }
 
 // connect puts proxies between a daemon and the servers.
-func (w *world) connect(ctx context.Context, m *member) (err error) {
+func (w *world) connect(ctx context.Context, m *member, so *engines.ShoalOptions) (err error) {
 	if m.store, err = engines.StartProxy(ctx, w.postgres.Addr()); err != nil {
 		return err
 	}
 	w.closers = append(w.closers, m.store.Close)
+	so.Store = w.postgres.URLAt(m.store.Addr(), "shoal")
+	if w.redis == nil {
+		return nil
+	}
 	if m.fast, err = engines.StartProxy(ctx, w.redis.Addr()); err != nil {
 		return err
 	}
 	w.closers = append(w.closers, m.fast.Close)
+	so.Fast = w.redis.URLAt(m.fast.Addr(), "shoal")
 	return nil
 }
 
@@ -139,130 +143,6 @@ func (w *world) close() error {
 		errs = append(errs, w.closers[len(w.closers)-1-i]())
 	}
 	return errors.Join(errs...)
-}
-
-// run lets a lane of the plan happen until ctx ends. Every fault is over when it returns.
-func (w *world) run(ctx context.Context, plan []Fault, l lane) error {
-	for _, f := range plan {
-		if f.lane != l {
-			continue
-		}
-		_ = clock.Sleep(ctx, clock.System(), f.At-w.ledger.now())
-		if ctx.Err() != nil {
-			return nil
-		}
-		w.say("%7.2fs %s", w.ledger.now().Seconds(), f)
-		if err := w.happen(ctx, f); err != nil {
-			return fmt.Errorf("chaos: %s: %w", f, err)
-		}
-	}
-	return nil
-}
-
-// happen makes one fault and heals it.
-func (w *world) happen(ctx context.Context, f Fault) error {
-	whom, memory := everybody, f.Kind == ForgetRedis || f.Kind == RewindRedis
-	if f.lane != engineLane {
-		whom = f.Daemon
-	}
-	end := w.ledger.times.begin(w.ledger.now(), whom, memory)
-	heal, err := w.begin(ctx, f)
-	if err != nil {
-		return err
-	}
-	_ = clock.Sleep(ctx, clock.System(), f.For)
-	err = heal(context.WithoutCancel(ctx))
-	end(w.ledger.now())
-	return err
-}
-
-// begin makes a fault; heal ends it.
-func (w *world) begin(ctx context.Context, f Fault) (heal func(context.Context) error, err error) {
-	switch f.lane {
-	case daemonLane:
-		return w.members[f.Daemon].suffer(f)
-	case engineLane:
-		return w.shake(ctx, f)
-	case networkLane:
-		return w.members[f.Daemon].disconnect(f), nil
-	case lanes:
-	}
-	return nil, fmt.Errorf("no lane %d", f.lane)
-}
-
-// suffer is a fault of a daemon's process.
-func (m *member) suffer(f Fault) (heal func(context.Context) error, err error) {
-	if f.Kind == PauseDaemon {
-		return func(context.Context) error { return m.Continue() }, m.Pause()
-	}
-	stop := m.Kill
-	if f.Kind == StopDaemon {
-		stop = m.Stop
-	}
-	return func(ctx context.Context) error { return m.restart(ctx, f.Offset) }, stop()
-}
-
-// restart starts a daemon as a supervisor does: again and again, since its store may be down.
-func (m *member) restart(ctx context.Context, offset time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
-	defer cancel()
-	for {
-		err := m.Start(ctx, "--clock-offset="+offset.String())
-		if err == nil || clock.Sleep(ctx, clock.System(), retryAfter) != nil {
-			return err
-		}
-	}
-}
-
-// shake is a fault of a server.
-func (w *world) shake(ctx context.Context, f Fault) (heal func(context.Context) error, err error) {
-	switch f.Kind {
-	case KillPostgres:
-		return w.postgres.Start, w.postgres.Kill()
-	case RestartPostgres:
-		return w.postgres.Start, w.postgres.Stop()
-	case PausePostgres:
-		return func(context.Context) error { return w.postgres.Continue() }, w.postgres.Pause()
-	case PauseRedis:
-		return func(context.Context) error { return w.redis.Continue() }, w.redis.Pause()
-	case ForgetRedis:
-		return w.redis.Start, errors.Join(w.redis.Forget(), w.redis.Kill())
-	case RewindRedis:
-		return func(ctx context.Context) error {
-			return errors.Join(w.redis.Kill(), w.redis.Start(ctx))
-		}, w.redis.Snapshot(ctx)
-	case KillDaemon, StopDaemon, PauseDaemon, CutStore, CutFast, CutBoth, DelayBoth, ResetBoth, DeafToStore, DeafToFast:
-	}
-	return nil, fmt.Errorf("%s is no fault of a server", f.Kind)
-}
-
-// disconnect is a fault of a daemon's network.
-func (m *member) disconnect(f Fault) (heal func(context.Context) error) {
-	switch f.Kind {
-	case CutStore:
-		m.store.Cut()
-	case CutFast:
-		m.fast.Cut()
-	case CutBoth:
-		m.store.Cut()
-		m.fast.Cut()
-	case DelayBoth:
-		m.store.Delay(f.Delay)
-		m.fast.Delay(f.Delay)
-	case ResetBoth:
-		m.store.Reset()
-		m.fast.Reset()
-	case DeafToStore:
-		m.store.DropAnswers()
-	case DeafToFast:
-		m.fast.DropAnswers()
-	case KillDaemon, StopDaemon, PauseDaemon, KillPostgres, RestartPostgres, PausePostgres, ForgetRedis, RewindRedis, PauseRedis:
-	}
-	return func(context.Context) error {
-		m.store.Heal()
-		m.fast.Heal()
-		return nil
-	}
 }
 
 // folder is where the daemons' logs go.
