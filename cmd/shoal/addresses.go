@@ -40,8 +40,8 @@ func (c *config) checkExists() error {
 }
 
 func checkFolder(flag, where string) error {
-	if kind, err := address.KindOf(where); err != nil || kind != address.Folder {
-		return nil // opening it says what is wrong
+	if kind, _ := address.KindOf(where); kind != address.Folder { // opening it says what is wrong
+		return nil
 	}
 	if _, err := os.Stat(address.Path(where)); err != nil {
 		return fmt.Errorf("%s %s: there is no store: %w", flag, where, err)

@@ -67,7 +67,7 @@ func TestTheFastEngineDies(t *testing.T) {
 		on.call("ProfileService/Sync", `{"set":"players","key":"`+key+`"}`) // by a save
 		on.call("BoardService/Submit", `{"board":"Kills","entries":[{"key":"`+key+`","score":9}]}`)
 	}
-	time.Sleep(5 * time.Second) //nolint:forbidigo // longer than DeadAfter: whoever takes silence for death does so now
+	time.Sleep(5 * time.Second) // longer than DeadAfter: whoever takes silence for death does so now
 	for key, on := range map[string]*daemon{"ann": d, "bob": e} {
 		on.call("ProfileService/Transact", `{"set":"players","key":"`+key+`","ops":[{"op":"increment","path":"/coins","by":1}]}`)
 	}

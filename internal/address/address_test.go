@@ -29,9 +29,11 @@ func TestKinds(t *testing.T) {
 
 func TestKindsSayWhatTheyKeep(t *testing.T) {
 	for kind, want := range map[address.Kind]string{
-		address.Memory: "memory false false", address.Folder: "a folder true true", address.Postgres: "PostgreSQL true true", address.Redis: "Redis false true", 0: "no engine false true",
+		address.Memory: "memory, durable false, shared false", address.Folder: "a folder, durable true, shared true",
+		address.Postgres: "PostgreSQL, durable true, shared true", address.Redis: "Redis, durable false, shared true",
+		0: "no engine, durable false, shared true",
 	} {
-		if got := fmt.Sprint(kind, kind.Durable(), kind.Shared()); got != want {
+		if got := fmt.Sprintf("%v, durable %v, shared %v", kind, kind.Durable(), kind.Shared()); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
@@ -92,7 +94,7 @@ func TestHiddenErrorsAreStillThemselves(t *testing.T) {
 			t.Errorf("%v lost its cause", err)
 		}
 	}
-	if err := address.Hide(cause, text); err != error(cause) {
+	if err := address.Hide(cause, text); !errors.Is(err, cause) || err.Error() != cause.Error() {
 		t.Errorf("an error without a password became %v", err)
 	}
 	if err := address.Hide(nil, text); err != nil {

@@ -11,7 +11,7 @@ import (
 const stars = "***"
 
 // secretParameters are the parameters of an address that nobody but the engine may see.
-var secretParameters = []string{"password", "sslpassword", "passwd", "pass", "pwd", "auth", "token", "secret"}
+var secretParameters = [...]string{"password", "sslpassword", "passwd", "pass", "pwd", "auth", "token", "secret"} //nolint:gochecknoglobals // an immutable table
 
 // Redacted is the address as it may be shown: with stars for every password. One that cannot
 // be read is cut to what is surely none.
@@ -66,7 +66,7 @@ func isSecret(name string) bool {
 	if err != nil {
 		plain = name
 	}
-	return slices.Contains(secretParameters, strings.ToLower(plain))
+	return slices.Contains(secretParameters[:], strings.ToLower(plain))
 }
 
 func mapped(in []string, f func(string) string) []string {

@@ -109,10 +109,10 @@ func (s *Sum) Waiting() int {
 // Complete tells that the target was all of the source when the pass ended.
 func (s *Sum) Complete() bool { return s.Refused() == 0 && s.Waiting() == 0 && len(s.Nodes) == 0 }
 
-// ErrNodes: nodes run on the target.
+// ErrNodes tells that nodes run on the target.
 var ErrNodes = errors.New("storecopy: nodes run on the target")
 
-// ErrSame: source and target are one store.
+// ErrSame tells that source and target are one store.
 var ErrSame = errors.New("storecopy: source and target are the same store")
 
 // pass is one run of Copy.

@@ -157,11 +157,11 @@ func TestACopyByOtherMeansIsAdopted(t *testing.T) {
 	clone := memstore.New(&memstore.Options{Apart: true})
 	clone.Restore(e.Snapshot(memstore.All))
 	to := wrapped(t, clone.Parts())
-	sum, found := pass(t, storecopy.Options{From: from.Store, To: to.Store})
+	sum, _ := pass(t, storecopy.Options{From: from.Store, To: to.Store})
 	wantSum(t, sum, same(10))
 	from.put("profile/players/u_0003", free(33))
 	from.merge("Kills", entry("a", 80))
-	if sum, found = pass(t, storecopy.Options{From: from.Store, To: to.Store}); !sum.Complete() || len(found) > 0 {
+	if sum, found := pass(t, storecopy.Options{From: from.Store, To: to.Store}); !sum.Complete() || len(found) > 0 {
 		t.Errorf("%+v, found %v", sum, found)
 	}
 	wantCopy(t, from, to)

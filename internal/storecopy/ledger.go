@@ -48,7 +48,7 @@ const (
 	sourceKey    = ledgerFolder + "source"
 )
 
-// ErrTaken: another copier writes into the target, or the target was copied from another source.
+// ErrTaken tells that another copier writes into the target, or the target was copied from another source.
 var ErrTaken = errors.New("storecopy: the target is another copier's")
 
 func chunkKey(n uint64) string { return fmt.Sprintf("%s%012d", chunkFolder, n) }
