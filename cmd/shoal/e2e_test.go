@@ -275,8 +275,8 @@ func TestTwoDaemonsOneStore(t *testing.T) {
 	if _, err := binary(); err != nil {
 		t.Fatal(err) // built before the calendar begins: it may take minutes
 	}
-	// One calendar for both, with a boundary some seconds ahead.
-	season := []string{"--season-length", "20s", "--season-epoch", time.Now().UTC().Truncate(time.Second).Format(time.RFC3339)}
+	// One calendar for both, with a boundary within the minute.
+	season := []string{"--season-length", "40s", "--season-epoch", time.Now().UTC().Truncate(time.Second).Format(time.RFC3339)}
 	a := serve(t, store, append(season, "--name", "a")...)
 	b := serve(t, store, append(season, "--name", "b")...)
 
@@ -313,7 +313,15 @@ func TestTwoDaemonsOneStore(t *testing.T) {
 		rank.want(t, "10", "standing", "score")
 	}
 
-	// A season event on B, saved, and more that is only synced; then B is gone without a word.
+	// A season event on B, saved, and more that is only synced; then B is gone without a word. The
+	// season has just begun: A has to take over before its grace is over.
+	b.await("a season's beginning", func() error {
+		left, err := time.ParseDuration(b.call("SeasonService/Current", `{"season":"reef"}`).at("remaining"))
+		if err == nil && left < 30*time.Second {
+			err = fmt.Errorf("%v left", left)
+		}
+		return err
+	})
 	event := b.call("SeasonService/Record", `{"season":"reef",`+player+`,"event":"catch"}`)
 	event.want(t, "1", "stats", "fish")
 	first := event.at("id")
