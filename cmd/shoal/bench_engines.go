@@ -102,6 +102,7 @@ type engineResult struct {
 	beat     time.Duration
 	entries  int
 	records  recordsResult
+	journals journalResult
 	redis    redisResult
 	postgres postgresResult
 	handOver spread
@@ -142,6 +143,7 @@ func (b *engineBench) run(ctx context.Context, r *engineResult) (err error) {
 		{"hand-overs", func() error { r.handOver, err = b.handOvers(ctx); return err }},
 		{"takeovers", func() error { r.takeover, err = b.takeovers(ctx); return err }},
 		{"durable updates", func() error { r.records, err = b.records(ctx); return err }},
+		{"journals", func() error { r.journals, err = b.journals(ctx); return err }},
 		{"boards on Redis", func() error { r.redis, err = b.redisBoards(ctx); return err }},
 		{"boards on PostgreSQL", func() error { r.postgres, err = b.postgresBoards(ctx); return err }},
 		{"fleets", func() error { r.crowds, err = b.crowds(ctx); return err }},
@@ -154,11 +156,12 @@ func (b *engineBench) run(ctx context.Context, r *engineResult) (err error) {
 	return nil
 }
 
-// contender is one of several ways to do the same thing. run works for about so long, and
-// answers how much it has done and in what time.
+// contender is one of several ways to do the same thing. prepare is called once, unless nil. run
+// works for about so long, and answers how much it has done and in what time.
 type contender struct {
-	name string
-	run  func(ctx context.Context, span time.Duration) (n int, took time.Duration, err error)
+	name    string
+	prepare func(ctx context.Context) error
+	run     func(ctx context.Context, span time.Duration) (n int, took time.Duration, err error)
 }
 
 // pace is what came of a contender.
@@ -173,6 +176,14 @@ const rounds = 3
 // contest lets contenders take turns, so that what else the machine does hits all of them, and
 // answers the median of each one's rates, and its mean use of the servers.
 func (b *engineBench) contest(ctx context.Context, all ...contender) ([]pace, error) {
+	for _, c := range all {
+		if c.prepare == nil {
+			continue
+		}
+		if err := c.prepare(ctx); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.name, err)
+		}
+	}
 	rates, done, used := make([][]float64, len(all)), make([]int, len(all)), make([]serverTimes, len(all))
 	for round := range rounds {
 		for i, c := range all {

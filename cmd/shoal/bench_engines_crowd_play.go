@@ -119,7 +119,7 @@ func (c *crowd) players(ctx context.Context, i int) {
 			return
 		}
 		for j := turn % turns; j < len(c.sessions[i]); j += turns {
-			c.did(change(c.sessions[i][j], random))
+			c.did(change(c.sessions[i][j], random)) //nolint:contextcheck // a commit blocks on nothing
 		}
 		if next = next.Add(every); c.bench.clk.Now().Sub(next) > time.Second {
 			next = c.bench.clk.Now() // what could not be done is left out, and shows in the rate
@@ -147,7 +147,7 @@ func (c *crowd) syncs(ctx context.Context) (all []time.Duration) {
 	for clock.Sleep(ctx, c.bench.clk, time.Second/syncsASecond) == nil {
 		some := c.sessions[random.IntN(len(c.sessions))]
 		s := some[random.IntN(len(some))]
-		c.did(change(s, random))
+		c.did(change(s, random)) //nolint:contextcheck // a commit blocks on nothing
 		begun := c.bench.clk.Now()
 		c.did(s.Sync(context.WithoutCancel(ctx)))
 		all = append(all, c.bench.clk.Now().Sub(begun))

@@ -32,11 +32,7 @@ func (b *engineBench) postgresBoards(ctx context.Context) (r postgresResult, err
 	if _, err := e.Boards().Create(ctx, benchBoard, store.BoardSpec{Order: store.Descending, Generation: "bench"}); err != nil {
 		return r, err
 	}
-	merge := merging(e.Boards())
-	if err := errors.Join(b.fillBy(ctx, "driver", merge), b.fillBy(ctx, "plain upsert", t.upsert)); err != nil {
-		return r, err
-	}
-	paces, err := b.contest(ctx, b.windows("driver", merge), b.windows("plain upsert", t.upsert))
+	paces, err := b.contest(ctx, b.windows("driver", merging(e.Boards(), benchBoard, store.Last)), b.windows("plain upsert", t.upsert))
 	if err != nil {
 		return r, err
 	}

@@ -49,10 +49,8 @@ func (b *engineBench) records(ctx context.Context) (r recordsResult, err error) 
 		defer pool.Close()
 		contenders = append(contenders, b.updates(fmt.Sprintf("plain loop, %d connections", connections), b.plainUpdate(pool)))
 	}
-	for _, c := range contenders {
-		if err := makeKeys(ctx, e.Durable(), c.name); err != nil {
-			return r, err
-		}
+	for i, c := range contenders {
+		contenders[i].prepare = func(ctx context.Context) error { return makeKeys(ctx, e.Durable(), c.name) }
 	}
 	paces, err := b.contest(ctx, contenders...)
 	if err != nil {
@@ -94,7 +92,7 @@ func (b *engineBench) updates(name string, do func(context.Context, *update) err
 	for i := range all {
 		all[i] = update{updateKey(name, i), incompressible(), 1}
 	}
-	return contender{name, func(ctx context.Context, span time.Duration) (int, time.Duration, error) {
+	return contender{name, nil, func(ctx context.Context, span time.Duration) (int, time.Duration, error) {
 		begun, end := b.until(span)
 		done, errs := make([]int, updaters), make([]error, updaters)
 		var wg sync.WaitGroup
@@ -113,7 +111,7 @@ func (b *engineBench) updates(name string, do func(context.Context, *update) err
 		for _, d := range done {
 			n += d
 		}
-		return n, b.clk.Now().Sub(begun), errors.Join(append(errs, context.Cause(ctx))...)
+		return n, b.clk.Now().Sub(begun), errors.Join(errors.Join(errs...), context.Cause(ctx))
 	}}
 }
 

@@ -15,8 +15,9 @@ import (
 
 // redisResult is what came of boards on Redis.
 type redisResult struct {
-	merge, commands, zadd pace
-	rank, zrevrank        spread
+	best, last     pace // by our driver, under two rules
+	commands, zadd pace
+	rank, zrevrank spread
 }
 
 // redisBoards writes windows into a board, and into what somebody would keep by hand: a sorted
@@ -28,36 +29,33 @@ func (b *engineBench) redisBoards(ctx context.Context) (r redisResult, err error
 	}
 	defer func() { err = errors.Join(err, e.Close(context.WithoutCancel(ctx))) }()
 	h := &handBoard{client: b.ground.commands, key: b.ground.name + ":hand:", now: make(map[string]string, b.options.Max)}
-	ways := []struct {
-		name  string
-		write func(context.Context, []store.Submission) error
-	}{{"driver", merging(e.Boards())}, {"commands without a script", h.replace}, {"ZADD", h.add}}
-	if _, err := e.Boards().Create(ctx, benchBoard, store.BoardSpec{Order: store.Descending, Generation: "bench"}); err != nil {
-		return r, err
-	}
-	contenders := make([]contender, len(ways))
-	for i, w := range ways {
-		if err := b.fillBy(ctx, w.name, w.write); err != nil {
+	var contenders []contender
+	for _, rule := range []store.Rule{store.Best, store.Last} {
+		name := benchBoard + "-" + rule.String()
+		if _, err := e.Boards().Create(ctx, name, store.BoardSpec{Order: store.Descending, Generation: "bench"}); err != nil {
 			return r, err
 		}
-		contenders[i] = b.windows(w.name, w.write)
+		contenders = append(contenders, b.windows("driver, "+rule.String(), merging(e.Boards(), name, rule)))
 	}
+	contenders = append(contenders, b.windows("commands without a script", h.replace), b.windows("ZADD", h.add))
 	paces, err := b.contest(ctx, contenders...)
 	if err != nil {
 		return r, err
 	}
-	r.merge, r.commands, r.zadd = paces[0], paces[1], paces[2]
+	r.best, r.last, r.commands, r.zadd = paces[0], paces[1], paces[2], paces[3]
 	b.say("  ranks")
 	r.rank, r.zrevrank, err = b.sideBySide(ctx,
-		func(key string) error { return present(e.Boards().Standing(ctx, benchBoard, key, store.Ordinal)) },
+		func(key string) error {
+			return present(e.Boards().Standing(ctx, benchBoard+"-best", key, store.Ordinal))
+		},
 		func(key string) error { return h.rank(ctx, key) })
 	return r, err
 }
 
 // merging writes a window into a board.
-func merging(boards store.Boards) func(context.Context, []store.Submission) error {
+func merging(boards store.Boards, name string, rule store.Rule) func(context.Context, []store.Submission) error {
 	return func(ctx context.Context, entries []store.Submission) error {
-		_, err := boards.Merge(ctx, benchBoard, store.Batch{Rule: store.Last, Entries: entries})
+		_, err := boards.Merge(ctx, name, store.Batch{Rule: rule, Entries: entries})
 		return err
 	}
 }
@@ -70,26 +68,26 @@ func present(_ store.Standing, ok bool, err error) error {
 	return err
 }
 
-// fillBy writes all entries, a window at a time.
-func (b *engineBench) fillBy(ctx context.Context, name string, write func(context.Context, []store.Submission) error) error {
-	b.say("  %s entries: %s", count(b.options.Max), name)
-	for first := 0; first < b.options.Max; first += store.MaxMerge {
-		entries := make([]store.Submission, min(store.MaxMerge, b.options.Max-first))
-		for i := range entries {
-			entries[i] = store.Submission{Key: benchKey(first + i), Score: b.scoreOf(first + i), Stamp: store.Stamp{Epoch: 1}}
-		}
-		if err := write(ctx, entries); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-// windows writes windows of random keys, which all change.
+// windows writes all entries, and then windows of random keys, whose scores all become better.
 func (b *engineBench) windows(name string, write func(context.Context, []store.Submission) error) contender {
-	return contender{name, func(ctx context.Context, _ time.Duration) (n int, took time.Duration, err error) {
+	scores := make([]int64, b.options.Max)
+	fill := func(ctx context.Context) error {
+		b.say("  %s entries: %s", count(len(scores)), name)
+		for first := 0; first < len(scores); first += store.MaxMerge {
+			entries := make([]store.Submission, min(store.MaxMerge, len(scores)-first))
+			for i := range entries {
+				scores[first+i] = b.scoreOf(first + i)
+				entries[i] = store.Submission{Key: benchKey(first + i), Score: scores[first+i], Stamp: store.Stamp{Epoch: 1}}
+			}
+			if err := write(ctx, entries); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return contender{name, fill, func(ctx context.Context, _ time.Duration) (n int, took time.Duration, err error) {
 		err = b.repeat(ctx, func() error {
-			entries := b.window(b.options.Max)
+			entries := b.improvements(scores)
 			begun := b.clk.Now()
 			err := write(ctx, entries)
 			took, n = took+b.clk.Now().Sub(begun), n+len(entries)
@@ -97,6 +95,22 @@ func (b *engineBench) windows(name string, write func(context.Context, []store.S
 		})
 		return n, took, err
 	}}
+}
+
+// improvements is a window of random keys, each a little better than before, so that places all
+// over the board change.
+func (b *engineBench) improvements(scores []int64) []store.Submission {
+	const most = 1 << 34 // a sixty-fourth of all scores
+	entries := b.window(len(scores))
+	for i := range entries {
+		var at int
+		if _, err := fmt.Sscanf(entries[i].Key, "player_%d", &at); err != nil {
+			panic("bench: a key that benchKey has not made: " + entries[i].Key)
+		}
+		scores[at] += 1 + b.random.Int64N(most)
+		entries[i].Score = scores[at]
+	}
+	return entries
 }
 
 // sideBySide asks for the same keys in two ways, in turns.
@@ -129,7 +143,7 @@ func (h *handBoard) add(ctx context.Context, entries []store.Submission) error {
 	for i, e := range entries {
 		all[i] = h.client.B().Zadd().Key(h.key+"plain").ScoreMember().ScoreMember(float64(e.Score), e.Key).Build()
 	}
-	return h.run(ctx, all)
+	return runAll(ctx, h.client, all)
 }
 
 // replace is the four commands by which an entry of a board changes, in a pipeline.
@@ -147,7 +161,7 @@ func (h *handBoard) replace(ctx context.Context, entries []store.Submission) err
 			b().Hset().Key(k).FieldValue().FieldValue(e.Key, position).Build())
 		h.now[e.Key] = position
 	}
-	return h.run(ctx, all)
+	return runAll(ctx, h.client, all)
 }
 
 // rank is ZREVRANK.
@@ -155,8 +169,9 @@ func (h *handBoard) rank(ctx context.Context, key string) error {
 	return h.client.Do(ctx, h.client.B().Zrevrank().Key(h.key+"plain").Member(key).Build()).Error()
 }
 
-func (h *handBoard) run(ctx context.Context, all []rueidis.Completed) error {
-	for _, r := range h.client.DoMulti(ctx, all...) {
+// runAll runs commands in a pipeline.
+func runAll(ctx context.Context, c rueidis.Client, all []rueidis.Completed) error {
+	for _, r := range c.DoMulti(ctx, all...) {
 		if err := r.Error(); err != nil && !rueidis.IsRedisNil(err) {
 			return err
 		}

@@ -30,7 +30,8 @@ func TestBenchOfSmallEnginesFillsItsPart(t *testing.T) {
 	if !strings.HasPrefix(string(page), begins) || !strings.Contains(string(page), "engine: PostgreSQL 1") || strings.Contains(string(page), postgres.Addr()) {
 		t.Errorf("the page begins with\n%.400s", page)
 	}
-	measured(t, string(page), "durable updates: driver", "durable updates: plain loop, 64 connections", "Redis board: driver", "Redis board: ZADD",
+	measured(t, string(page), "durable updates: driver", "durable updates: plain loop, 64 connections", "Redis journals: driver",
+		"Redis board: driver, best score counts", "Redis board: ZADD",
 		"Redis board: the commands without a script", "Redis board: rank", "PostgreSQL board: driver", "PostgreSQL board: rank at the end",
 		"hand-over", "takeover, the slowest", "changes/s", "journals written/s", "beats landed", "a beat takes", "processors: nodes and players")
 	for _, row := range []string{"| nodes / players | 1 / 4 | 2 / 8 | 6 / 24 |", "| sessions taken over or lost (goal: 0) | 0 | 0 | 0 |"} {
@@ -51,11 +52,11 @@ func TestBenchOfSmallEnginesFillsItsPart(t *testing.T) {
 func TestBenchOfEnginesRefusesWhatItCannotMeasure(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
-		"--store ./game: a PostgreSQL":         {"--store", "./game", "--fast", "redis://localhost"},
-		"--fast redis+cluster://a,b: a Redis":  {"--store", "postgres://u:secret@localhost/db", "--fast", "redis+cluster://a,b"},
-		"a player for each, expected, got 7":   {"--store", "postgres://localhost/db", "--fast", "redis://localhost", "--nodes", "7", "--players", "6"},
-		"the server itself is measured":        {"--store", "postgres://localhost/db?pooler=transaction", "--fast", "redis://localhost"},
-		"refused": {"--store", "postgres://u:secret@localhost:1/db", "--fast", "redis://:secret@localhost:1"},
+		"--store ./game: a PostgreSQL":        {"--store", "./game", "--fast", "redis://localhost"},
+		"--fast redis+cluster://a,b: a Redis": {"--store", "postgres://u:secret@localhost/db", "--fast", "redis+cluster://a,b"},
+		"a player for each, expected, got 7":  {"--store", "postgres://localhost/db", "--fast", "redis://localhost", "--nodes", "7", "--players", "6"},
+		"the server itself is measured":       {"--store", "postgres://localhost/db?pooler=transaction", "--fast", "redis://localhost"},
+		"refused":                             {"--store", "postgres://u:secret@localhost:1/db", "--fast", "redis://:secret@localhost:1"},
 	} {
 		a := benchOf(t, "engines", args...)
 		if a.code == 0 || !strings.Contains(a.err, want) || strings.Contains(a.err, "secret") {
