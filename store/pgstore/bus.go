@@ -122,7 +122,8 @@ type changes struct {
 	mu struct {
 		sync.Mutex
 		interrupt context.CancelFunc // ends the wait for messages
-		pending   chan struct{}      // closed when the changes so far are known; nil when they are
+		pending   chan struct{}      // of changes that wait to be taken; nil when there are none
+		taken     chan struct{}      // of changes that are being made known; nil when none are
 	}
 }
 
@@ -143,10 +144,13 @@ func (c *changes) note() {
 func (c *changes) applied() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.mu.pending == nil {
-		return closedChannel()
+	switch {
+	case c.mu.pending != nil:
+		return c.mu.pending
+	case c.mu.taken != nil:
+		return c.mu.taken
 	}
-	return c.mu.pending
+	return closedChannel()
 }
 
 func closedChannel() <-chan struct{} {
@@ -161,11 +165,19 @@ func (c *changes) take(interrupt context.CancelFunc) (release func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mu.interrupt = interrupt
-	pending := c.mu.pending
-	c.mu.pending = nil
-	return sync.OnceFunc(func() {
-		if pending != nil {
-			close(pending)
-		}
-	})
+	taken := c.mu.pending
+	c.mu.pending, c.mu.taken = nil, taken
+	return sync.OnceFunc(func() { c.release(taken) })
+}
+
+// release ends what take began.
+func (c *changes) release(taken chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if taken != nil {
+		close(taken)
+	}
+	if c.mu.taken == taken {
+		c.mu.taken = nil
+	}
 }
