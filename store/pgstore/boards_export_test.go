@@ -12,7 +12,7 @@ type Boards struct{ options boardOptions }
 
 // NewBoards sets the sizes.
 func NewBoards(bucket int64, shelf int) *Boards {
-	b := &Boards{boardOptions{bucketSizes(), new(atomic.Int64)}}
+	b := &Boards{boardOptions{bucketSizes(), 2, new(atomic.Int64)}}
 	b.options.sizes.Bucket, b.options.sizes.Shelf, b.options.sizes.Stretch = bucket, shelf, 0
 	return b
 }
