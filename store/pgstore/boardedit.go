@@ -67,9 +67,12 @@ const (
 		FROM {s}.shelves WHERE board = ` + boardNamed + ` ORDER BY place, sequence`
 )
 
-// fewShelves is how many shelves are read whole with the board, whatever is to be changed:
-// some 25 kB, which costs less than to ask again.
-const fewShelves = 16
+// whole is how many shelves are read whole with the board, whatever is to be changed: some
+// 25 kB, which costs less than to ask again, and more when so many entries are to be changed
+// that they fall on most shelves.
+func (o boardOptions) whole(keys int) int64 {
+	return min(o.few+int64(keys)*o.few/128, 8*o.few)
+}
 
 // change locks the board's row, reads what f needs, and has f collect what is to be written,
 // which is written and committed when f answers nil.
@@ -115,7 +118,7 @@ func (h *boards) begin(ctx context.Context, t *transaction, w edit) (*editing, e
 	})
 	b.Queue(h.database.sql(selectEntries), w.board, w.keys).Query(e.readEntries)
 	b.Queue(h.database.sql(selectHiddenKeys), w.board, w.keys).Query(e.readHidden)
-	b.Queue(h.database.sql(selectShelves), w.board, int64(fewShelves)).Query(e.readShelves)
+	b.Queue(h.database.sql(selectShelves), w.board, h.whole(len(w.keys))).Query(e.readShelves)
 	if w.source != "" {
 		b.Queue(h.database.sql(selectSource), w.board, w.source).Query(func(rows pgx.Rows) error {
 			var n int64

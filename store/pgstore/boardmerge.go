@@ -9,8 +9,8 @@ import (
 	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
-// Merge implements store.Boards: two round trips for a board of some 400,000 entries, three
-// for a larger one, and one more when a bucket has become too large.
+// Merge implements store.Boards: two round trips for a board of some 400,000 entries or a large
+// batch, three for few entries of a larger board, and one more when a bucket has become too large.
 func (h *boards) Merge(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
 	keys := make([]string, len(batch.Entries))
 	for i, e := range batch.Entries {

@@ -112,7 +112,7 @@ func (h *boards) Around(ctx context.Context, board, key string, n int, mode stor
 		b := &pgx.Batch{}
 		var above, below []store.Standing
 		s.entries(b, &above, p.board.info.Order, selectAbove, p.board.id, p.at.Place, p.at.Sequence, int64(n))
-		s.entries(b, &below, p.board.info.Order, selectStandings, p.board.id, p.at.Place, p.at.Sequence, int64(n)+1, int64(0))
+		s.entries(b, &below, p.board.info.Order, selectStandings, p.board.id, p.at.Place, p.at.Sequence, int64(n)+1)
 		better, err := s.better(ctx, p.board, p.at, p.own, b)
 		if err != nil {
 			return err
@@ -151,7 +151,7 @@ func (h *boards) Page(ctx context.Context, board string, offset int64, limit int
 		}
 		if offset > 0 {
 			b := &pgx.Batch{}
-			s.entries(b, &page.Entries, r.info.Order, selectStandings, r.id, at.Place, at.Sequence, int64(limit), inside)
+			s.entries(b, &page.Entries, r.info.Order, selectSlice, r.id, at.Place, at.Sequence, int64(limit), inside)
 			if err := s.send(ctx, b); err != nil {
 				return err
 			}
@@ -191,7 +191,13 @@ func (s *snapshot) rankPage(ctx context.Context, r boardRow, page *store.Page, m
 const (
 	selectStandings = `SELECT key, place, sequence, meta FROM {s}.entries
 		WHERE board = $1::bigint AND (place, sequence) >= ($2::bigint, $3::bigint)
-		ORDER BY place, sequence LIMIT $4::bigint OFFSET $5::bigint`
+		ORDER BY place, sequence LIMIT $4::bigint`
+	// selectSlice skips entries in the index alone, as far as it knows them to be visible.
+	selectSlice = `SELECT key, place, sequence, meta FROM {s}.entries
+		WHERE board = $1::bigint AND (place, sequence) >= (SELECT place, sequence FROM {s}.entries
+			WHERE board = $1::bigint AND (place, sequence) >= ($2::bigint, $3::bigint)
+			ORDER BY place, sequence LIMIT 1 OFFSET $5::bigint)
+		ORDER BY place, sequence LIMIT $4::bigint`
 	selectAbove = `SELECT key, place, sequence, meta FROM {s}.entries
 		WHERE board = $1::bigint AND (place, sequence) < ($2::bigint, $3::bigint)
 		ORDER BY place DESC, sequence DESC LIMIT $4::bigint`

@@ -30,6 +30,7 @@ type boards struct {
 // boardOptions are what only tests set.
 type boardOptions struct {
 	sizes standings.Sizes
+	few   int64         // shelves that are read whole for a single entry
 	ahead *atomic.Int64 // microseconds that are added to the server's clock
 }
 
@@ -44,7 +45,7 @@ func bucketSizes() standings.Sizes {
 
 // newBoards are the boards of a schema.
 func newBoards(ctx context.Context, d *database) store.Boards {
-	h := &boards{database: d, boardOptions: boardOptions{bucketSizes(), new(atomic.Int64)}}
+	h := &boards{database: d, boardOptions: boardOptions{bucketSizes(), 16, new(atomic.Int64)}}
 	if o := d.options.boards; o != nil {
 		h.boardOptions = *o
 	}

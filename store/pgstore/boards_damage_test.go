@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/shoalworks/shoal/internal/engines/enginetest"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -132,6 +133,16 @@ func TestRepairAmongWriters(t *testing.T) {
 	close(stop)
 	writers.Wait()
 	if check, err := g.boards.Check(t.Context(), "top", true); err != nil || len(check.Problems) > 0 && !check.Repaired {
+		t.Fatalf("Check = %+v, %v", check, err)
+	}
+	g.wantFullSort(t)
+}
+
+// A repair needs nothing that a pooler does not pass on.
+func TestRepairThroughPooler(t *testing.T) {
+	g := damaged(t, damages()["every other shelf missing"])
+	g.boards = open(t, enginetest.PgBouncer(t, enginetest.Postgres(t)).URL(g.schema), g.options).Boards()
+	if check, err := g.boards.Check(t.Context(), "top", true); err != nil || !check.Repaired {
 		t.Fatalf("Check = %+v, %v", check, err)
 	}
 	g.wantFullSort(t)

@@ -12,7 +12,7 @@ type Boards struct{ options boardOptions }
 
 // NewBoards sets the sizes.
 func NewBoards(bucket int64, shelf int) *Boards {
-	b := &Boards{boardOptions{bucketSizes(), new(atomic.Int64)}}
+	b := &Boards{boardOptions{bucketSizes(), 2, new(atomic.Int64)}}
 	b.options.sizes.Bucket, b.options.sizes.Shelf, b.options.sizes.Stretch = bucket, shelf, 0
 	return b
 }
@@ -29,7 +29,7 @@ func (b *Boards) Pass(d time.Duration) { b.options.ahead.Add(int64(d / time.Micr
 // BoardStatement is one of the statements of boards, for the schema.
 func BoardStatement(name, schema string) string {
 	sql := map[string]string{
-		"countInside": countInside, "selectStandings": selectStandings, "selectAbove": selectAbove, "selectTop": selectTop,
+		"countInside": countInside, "selectStandings": selectStandings, "selectSlice": selectSlice, "selectAbove": selectAbove, "selectTop": selectTop,
 		"selectEntries": selectEntries, "selectPlace": selectPlace, "selectWalk": selectWalk, "jumpPlaces": jumpPlaces,
 		"selectMost": selectMost, "selectCuts": selectCuts, "deleteEntries": deleteEntries,
 	}[name]

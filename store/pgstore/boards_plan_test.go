@@ -27,7 +27,8 @@ func TestPlansOfALargeBoard(t *testing.T) {
 	for statement, arguments := range map[string][]any{
 		"countInside":     {id, middle, int64(3), middle + 5000, int64(9)},
 		"selectMost":      {id, middle, int64(3), middle + 5000, int64(9)},
-		"selectStandings": {id, middle, int64(3), int64(100), int64(700)},
+		"selectStandings": {id, middle, int64(3), int64(100)},
+		"selectSlice":     {id, middle, int64(3), int64(100), int64(700)},
 		"selectAbove":     {id, middle, int64(3), int64(100)},
 		"selectTop":       {"top", int64(100)},
 		"selectEntries":   {"top", keys},
