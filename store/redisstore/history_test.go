@@ -145,7 +145,7 @@ func TestHistoriesUnderFaults(t *testing.T) {
 		func() error { return errors.Join(server.Kill(), server.Start(t.Context())) },
 	}
 	unknown := 0
-	for round := range 24 {
+	for round := range 12 {
 		h := &record{key: []string{journal, beat, note}[round%3] + fmt.Sprint(round)}
 		unknown += h.play(t, handles, troubles[round%len(troubles)])
 	}
