@@ -58,6 +58,8 @@ func (w *world) has(k Kind) bool {
 // master may lack what came last.
 func (w *world) forgets(k Kind) bool {
 	switch {
+	case w.kept:
+		return false
 	case w.redis != nil:
 		return k == ForgetRedis || k == RewindRedis
 	case w.sentinel != nil:
@@ -145,7 +147,7 @@ func (w *world) shakeRedis(ctx context.Context, f Fault) (heal func(context.Cont
 	switch {
 	case f.Kind == PauseRedis:
 		return func(context.Context) error { return w.redis.Continue() }, w.redis.Pause()
-	case f.Kind == ForgetRedis:
+	case f.Kind == ForgetRedis, w.kept:
 		return w.redis.Start, errors.Join(w.redis.Forget(), w.redis.Kill())
 	}
 	return func(ctx context.Context) error {

@@ -33,8 +33,7 @@ type Options struct {
 	// Folder has the daemons share a folder in place of the two servers: only daemons fail then.
 	// Default false.
 	Folder bool
-	// Fast is the fast store: a Redis, or a master that a sentinel replaces by its replica, to
-	// which the daemons have no proxies, or PostgreSQL alone. Default OneRedis.
+	// Fast is the fast store. Default OneRedis.
 	Fast Fast
 	// Lossy has PostgreSQL acknowledge commits that it has not kept, so that the run must find
 	// violations: a test of the test. Default false.
@@ -48,9 +47,16 @@ type Fast string
 
 // The kinds of fast stores.
 const (
+	// OneRedis is a Redis that keeps nothing.
 	OneRedis Fast = "redis"
+	// KeptRedis is one that keeps every write on disk: whatever it has acknowledged is there
+	// after a crash, so that a missing sync or score is always a violation.
+	KeptRedis Fast = "kept"
+	// Sentinel is a master that a sentinel replaces by its replica. The daemons have no proxies
+	// to it.
 	Sentinel Fast = "sentinel"
-	NoFast   Fast = "none"
+	// NoFast is PostgreSQL alone.
+	NoFast Fast = "none"
 )
 
 // ErrViolated says that promises were broken.

@@ -51,6 +51,7 @@ type world struct {
 	members  []*member
 	ledger   *Ledger
 	say      func(format string, args ...any)
+	kept     bool              // redis keeps what it has acknowledged
 	closers  []func() error
 	config   string // of the daemons
 }
@@ -86,8 +87,9 @@ func (w *world) build(ctx context.Context, o *Options) error {
 // hasten starts the fast store.
 func (w *world) hasten(ctx context.Context, fast Fast) (err error) {
 	switch fast {
-	case OneRedis:
-		if w.redis, err = engines.StartRedis(ctx, nil); err == nil {
+	case OneRedis, KeptRedis:
+		w.kept = fast == KeptRedis
+		if w.redis, err = engines.StartRedis(ctx, &engines.RedisOptions{AppendOnly: w.kept}); err == nil {
 			w.closers = append(w.closers, w.redis.Close)
 		}
 	case Sentinel:
@@ -96,7 +98,7 @@ func (w *world) hasten(ctx context.Context, fast Fast) (err error) {
 		}
 	case NoFast:
 	default:
-		return fmt.Errorf("chaos: fast store %q: %s, %s or %s expected", fast, OneRedis, Sentinel, NoFast)
+		return fmt.Errorf("chaos: fast store %q: %s, %s, %s or %s expected", fast, OneRedis, KeptRedis, Sentinel, NoFast)
 	}
 	return err
 }
@@ -110,6 +112,9 @@ func (w *world) populate(ctx context.Context, o *Options) error {
 	}
 	return nil
 }
+
+// forgetful tells whether boards are in a store that may lose what it has acknowledged.
+func (w *world) forgetful() bool { return w.redis != nil && !w.kept || w.sentinel != nil }
 
 // join starts a daemon behind proxies of its own.
 func (w *world) join(ctx context.Context, o *Options, i int) error {

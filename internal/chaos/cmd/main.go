@@ -34,7 +34,7 @@ func run(ctx context.Context) error {
 	flag.IntVar(&o.Players, "players", 40, "players")
 	flag.BoolVar(&o.Calm, "calm", false, "nothing goes wrong")
 	flag.BoolVar(&o.Folder, "folder", false, "the daemons share a folder in place of PostgreSQL and Redis; only daemons fail")
-	fast := flag.String("fast", "redis", "the fast store: redis, sentinel, or none (PostgreSQL alone)")
+	fast := flag.String("fast", "redis", "the fast store: redis, kept (one that keeps every write), sentinel, or none (PostgreSQL alone)")
 	flag.BoolVar(&o.Lossy, "lossy", false, "PostgreSQL loses what it has acknowledged: the run must fail")
 	flag.StringVar(&o.Logs, "logs", "", "folder that keeps the daemons' logs; default: a temporary one, kept when a promise was broken")
 	only := flag.Bool("plan", false, "print what would go wrong, and end")
