@@ -51,7 +51,7 @@ type world struct {
 	members  []*member
 	ledger   *Ledger
 	say      func(format string, args ...any)
-	kept     bool              // redis keeps what it has acknowledged
+	kept     bool // redis keeps what it has acknowledged
 	closers  []func() error
 	config   string // of the daemons
 }
