@@ -118,7 +118,7 @@ func (w *world) auditBoards(ctx context.Context, a *api, key string, count int64
 	if err != nil {
 		return fmt.Errorf("board: %w", err)
 	}
-	w.ledger.Board(key, score, w.redis != nil)
+	w.ledger.Board(key, score, w.forgetful())
 	return again(ctx, func() error {
 		score, ok, err := a.score(ctx, "Count", key)
 		if err == nil && (!ok || score != count) {

@@ -10,6 +10,9 @@ import (
 	"github.com/shoalworks/shoal/internal/engines"
 )
 
+// failOverWithin is how long a master that was killed waits for its replica to replace it.
+const failOverWithin = 15 * time.Second
+
 // run lets a lane of the plan happen until ctx ends. Every fault is over when it returns.
 func (w *world) run(ctx context.Context, plan []Fault, l lane) error {
 	for _, f := range plan {
@@ -19,9 +22,8 @@ func (w *world) run(ctx context.Context, plan []Fault, l lane) error {
 		if !w.has(f.Kind) {
 			continue
 		}
-		_ = clock.Sleep(ctx, clock.System(), f.At-w.ledger.now())
-		if ctx.Err() != nil {
-			return nil
+		if !w.comes(ctx, f.At) {
+			break
 		}
 		w.say("%7.2fs %s", w.ledger.now().Seconds(), f)
 		if err := w.happen(ctx, f); err != nil {
@@ -31,12 +33,19 @@ func (w *world) run(ctx context.Context, plan []Fault, l lane) error {
 	return nil
 }
 
+// comes waits for a time of the run; false when ctx ends before.
+func (w *world) comes(ctx context.Context, at time.Duration) bool {
+	return clock.Sleep(ctx, clock.System(), at-w.ledger.now()) == nil
+}
+
 // has tells whether there is what a fault breaks.
 func (w *world) has(k Kind) bool {
 	switch k {
 	case KillDaemon, StopDaemon, PauseDaemon:
 		return true
-	case ForgetRedis, RewindRedis, PauseRedis, CutFast, DeafToFast:
+	case ForgetRedis, RewindRedis, PauseRedis:
+		return w.redis != nil || w.sentinel != nil
+	case CutFast, DeafToFast:
 		return w.redis != nil
 	case KillPostgres, RestartPostgres, PausePostgres, CutStore, CutBoth, DelayBoth, ResetBoth, DeafToStore:
 		return w.postgres != nil
@@ -45,12 +54,18 @@ func (w *world) has(k Kind) bool {
 }
 
 // forgets tells whether a fault takes the fast store's memory. Without Redis that is in
-// unlogged tables of PostgreSQL, which are empty after a crash.
+// unlogged tables of PostgreSQL, which are empty after a crash. A replica that replaces its
+// master may lack what came last.
 func (w *world) forgets(k Kind) bool {
-	if w.redis == nil {
-		return k == KillPostgres
+	switch {
+	case w.kept:
+		return false
+	case w.redis != nil:
+		return k == ForgetRedis || k == RewindRedis
+	case w.sentinel != nil:
+		return k == ForgetRedis || k == RewindRedis || k == PauseRedis
 	}
-	return k == ForgetRedis || k == RewindRedis
+	return k == KillPostgres
 }
 
 // happen makes one fault and heals it.
@@ -117,17 +132,47 @@ func (w *world) shake(ctx context.Context, f Fault) (heal func(context.Context) 
 		return w.postgres.Start, w.postgres.Stop()
 	case PausePostgres:
 		return func(context.Context) error { return w.postgres.Continue() }, w.postgres.Pause()
-	case PauseRedis:
-		return func(context.Context) error { return w.redis.Continue() }, w.redis.Pause()
-	case ForgetRedis:
-		return w.redis.Start, errors.Join(w.redis.Forget(), w.redis.Kill())
-	case RewindRedis:
-		return func(ctx context.Context) error {
-			return errors.Join(w.redis.Kill(), w.redis.Start(ctx))
-		}, w.redis.Snapshot(ctx)
+	case PauseRedis, ForgetRedis, RewindRedis:
+		if w.sentinel != nil {
+			return w.failOver(ctx, f)
+		}
+		return w.shakeRedis(ctx, f)
 	case KillDaemon, StopDaemon, PauseDaemon, CutStore, CutFast, CutBoth, DelayBoth, ResetBoth, DeafToStore, DeafToFast:
 	}
 	return nil, fmt.Errorf("%s is no fault of a server", f.Kind)
+}
+
+// shakeRedis is a fault of the only Redis.
+func (w *world) shakeRedis(ctx context.Context, f Fault) (heal func(context.Context) error, err error) {
+	switch {
+	case f.Kind == PauseRedis:
+		return func(context.Context) error { return w.redis.Continue() }, w.redis.Pause()
+	case f.Kind == ForgetRedis, w.kept:
+		return w.redis.Start, errors.Join(w.redis.Forget(), w.redis.Kill())
+	}
+	return func(ctx context.Context) error {
+		return errors.Join(w.redis.Kill(), w.redis.Start(ctx))
+	}, w.redis.Snapshot(ctx)
+}
+
+// failOver kills or pauses the master. When it comes back, its replica has taken its place,
+// unless the replica was not fit to.
+func (w *world) failOver(ctx context.Context, f Fault) (heal func(context.Context) error, err error) {
+	master, err := w.sentinel.Master(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if f.Kind == PauseRedis {
+		return func(context.Context) error { return master.Continue() }, master.Pause()
+	}
+	return func(ctx context.Context) error {
+		within, cancel := context.WithTimeout(ctx, failOverWithin)
+		defer cancel()
+		if err := w.sentinel.AwaitMaster(within, master); err != nil {
+			w.say("%7.2fs %v", w.ledger.now().Seconds(), err)
+		}
+		return master.Start(ctx)
+	}, master.Kill()
 }
 
 // disconnect is a fault of a daemon's network.

@@ -33,14 +33,31 @@ type Options struct {
 	// Folder has the daemons share a folder in place of the two servers: only daemons fail then.
 	// Default false.
 	Folder bool
-	// Alone leaves Redis out: PostgreSQL is the fast store too. Default false.
-	Alone bool
+	// Fast is the fast store. Default OneRedis.
+	Fast Fast
 	// Lossy has PostgreSQL acknowledge commits that it has not kept, so that the run must find
 	// violations: a test of the test. Default false.
 	Lossy bool
 	// Say is told what happens, a line each. Default: nowhere.
 	Say io.Writer
 }
+
+// Fast is a kind of fast store.
+type Fast string
+
+// The kinds of fast stores.
+const (
+	// OneRedis is a Redis that keeps nothing.
+	OneRedis Fast = "redis"
+	// KeptRedis is one that keeps every write on disk: whatever it has acknowledged is there
+	// after a crash, so that a missing sync or score is always a violation.
+	KeptRedis Fast = "kept"
+	// Sentinel is a master that a sentinel replaces by its replica. The daemons have no proxies
+	// to it.
+	Sentinel Fast = "sentinel"
+	// NoFast is PostgreSQL alone.
+	NoFast Fast = "none"
+)
 
 // ErrViolated says that promises were broken.
 var ErrViolated = errors.New("chaos: promises were broken")
@@ -88,6 +105,9 @@ func (o *Options) defaults() {
 	}
 	if o.Daemons == 0 {
 		o.Daemons = 3
+	}
+	if o.Fast == "" {
+		o.Fast = OneRedis
 	}
 	if o.Say == nil {
 		o.Say = io.Discard

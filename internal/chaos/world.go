@@ -46,10 +46,12 @@ seasons:
 // world is the servers, the daemons and the networks between them.
 type world struct {
 	postgres *engines.Postgres // nil when the store is a folder
-	redis    *engines.Redis    // nil when there is no fast store
+	redis    *engines.Redis    // nil when the fast store is another
+	sentinel *engines.Sentinel // nil when the fast store is another
 	members  []*member
 	ledger   *Ledger
 	say      func(format string, args ...any)
+	kept     bool // redis keeps what it has acknowledged
 	closers  []func() error
 	config   string // of the daemons
 }
@@ -76,13 +78,29 @@ func (w *world) build(ctx context.Context, o *Options) error {
 		return err
 	}
 	w.closers = append(w.closers, w.postgres.Close)
-	if !o.Alone {
-		if w.redis, err = engines.StartRedis(ctx, nil); err != nil {
-			return err
-		}
-		w.closers = append(w.closers, w.redis.Close)
+	if err := w.hasten(ctx, o.Fast); err != nil {
+		return err
 	}
 	return w.populate(ctx, o)
+}
+
+// hasten starts the fast store.
+func (w *world) hasten(ctx context.Context, fast Fast) (err error) {
+	switch fast {
+	case OneRedis, KeptRedis:
+		w.kept = fast == KeptRedis
+		if w.redis, err = engines.StartRedis(ctx, &engines.RedisOptions{AppendOnly: w.kept}); err == nil {
+			w.closers = append(w.closers, w.redis.Close)
+		}
+	case Sentinel:
+		if w.sentinel, err = engines.StartSentinel(ctx, nil); err == nil {
+			w.closers = append(w.closers, w.sentinel.Close)
+		}
+	case NoFast:
+	default:
+		return fmt.Errorf("chaos: fast store %q: %s, %s, %s or %s expected", fast, OneRedis, KeptRedis, Sentinel, NoFast)
+	}
+	return err
 }
 
 // populate starts the daemons.
@@ -94,6 +112,9 @@ func (w *world) populate(ctx context.Context, o *Options) error {
 	}
 	return nil
 }
+
+// forgetful tells whether boards are in a store that may lose what it has acknowledged.
+func (w *world) forgetful() bool { return w.redis != nil && !w.kept || w.sentinel != nil }
 
 // join starts a daemon behind proxies of its own.
 func (w *world) join(ctx context.Context, o *Options, i int) error {
@@ -125,6 +146,9 @@ func (w *world) connect(ctx context.Context, m *member, so *engines.ShoalOptions
 	}
 	w.closers = append(w.closers, m.store.Close)
 	so.Store = w.postgres.URLAt(m.store.Addr(), "shoal")
+	if w.sentinel != nil {
+		so.Fast = w.sentinel.URL("shoal")
+	}
 	if w.redis == nil {
 		return nil
 	}

@@ -34,11 +34,12 @@ func run(ctx context.Context) error {
 	flag.IntVar(&o.Players, "players", 40, "players")
 	flag.BoolVar(&o.Calm, "calm", false, "nothing goes wrong")
 	flag.BoolVar(&o.Folder, "folder", false, "the daemons share a folder in place of PostgreSQL and Redis; only daemons fail")
-	flag.BoolVar(&o.Alone, "alone", false, "PostgreSQL alone, without Redis")
+	fast := flag.String("fast", "redis", "the fast store: redis, kept (one that keeps every write), sentinel, or none (PostgreSQL alone)")
 	flag.BoolVar(&o.Lossy, "lossy", false, "PostgreSQL loses what it has acknowledged: the run must fail")
 	flag.StringVar(&o.Logs, "logs", "", "folder that keeps the daemons' logs; default: a temporary one, kept when a promise was broken")
 	only := flag.Bool("plan", false, "print what would go wrong, and end")
 	flag.Parse()
+	o.Fast = chaos.Fast(*fast)
 	if *only {
 		fmt.Fprint(os.Stdout, chaos.Describe(chaos.Plan(o.Seed, o.For, 3)))
 		return nil
