@@ -116,9 +116,8 @@ func TestAPartThatHangs(t *testing.T) {
 // A bus that takes messages and delivers none is down.
 func TestABusThatDeliversNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lose := true
 		f := faultstore.New(&faultstore.Options{Rule: func(c faultstore.Call) faultstore.Fault {
-			if c.Part == faultstore.Bus && c.Op == "publish" && lose {
+			if c.Part == faultstore.Bus && c.Op == "publish" {
 				return faultstore.Fault{Kind: faultstore.Lose}
 			}
 			return faultstore.Fault{}
@@ -132,7 +131,7 @@ func TestABusThatDeliversNothing(t *testing.T) {
 		if got := w(); got != "durable up; boards up; bus down" {
 			t.Errorf("%s", got)
 		}
-		lose = false
+		f.SetRule(func(faultstore.Call) faultstore.Fault { return faultstore.Fault{} })
 		time.Sleep(8 * time.Second)
 		if got := w(); got != "durable up; boards up; bus up" {
 			t.Errorf("%s", got)
