@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/shoalworks/shoal/store"
 )
 
 // This file makes the part of the page that is about engines.
@@ -14,7 +12,7 @@ import (
 func enginesPart(command string, m machine, r engineResult) string {
 	var out strings.Builder
 	writeHeading(&out, "engines", command, m)
-	fmt.Fprintf(&out, enginesIntro, r.settings, rounds, updaters, updatePool, updaters, journalBytes, journalBatch, count(min(store.MaxMerge, r.entries)), count(r.entries))
+	fmt.Fprintf(&out, enginesIntro, r.settings, rounds, updaters, updatePool, updaters, journalBytes, journalBatch, count(r.entries))
 	writeTable(&out, append([][]string{{"what", "measured", "of the plain way", "goal", "processor of PostgreSQL", "of Redis"}}, engineRows(r)...))
 	fmt.Fprintf(&out, playersIntro, latency(4*r.beat), victims)
 	writeTable(&out, append([][]string{{"what", "measured", "goal"}}, playerRows(r)...))
@@ -34,7 +32,7 @@ const enginesIntro = "## Drivers beside the engines themselves\n\n" +
 	"processor's time is that of the server, for each update, entry or upsert, where the system tells it.\n" +
 	"*Durable updates* are of 2 KB from %d sessions, each conditional on the version before; the plain loop is the same statement\n" +
 	"over pgx, with %d connections (as many as the driver has), and with %d. *Journals* are of %d bytes, %d in one call, each\n" +
-	"conditional; SET is not. *Boards* are written in windows of %s scores of random keys of %s, which all improve. On Redis the\n" +
+	"conditional; SET is not. *Boards* of %s are written in windows of random keys, whose scores all improve. On Redis the\n" +
 	"plain ways are ZADD in a pipeline (scores are doubles, ties are in the order of the keys), and the four commands that keep an\n" +
 	"exact board in a pipeline, without a script. On PostgreSQL it is an upsert of as many rows in one statement into a table with\n" +
 	"the same indexes. Latencies are the median and the 99th percentile.\n\n"
@@ -68,26 +66,33 @@ func engineRows(r engineResult) [][]string {
 	read := func(what string, s spread, of, goal string) []string {
 		return []string{what, s.cell(), of, goal, "", ""}
 	}
-	return [][]string{
+	out := [][]string{
 		row("durable updates: driver", r.records.driver, share(r.records.of(), 1), "≥ 80 %"),
 		row(fmt.Sprintf("durable updates: plain loop, %d connections", updatePool), r.records.few, "", ""),
 		row(fmt.Sprintf("durable updates: plain loop, %d connections", updaters), r.records.many, "", ""),
 		row("Redis journals: driver", r.journals.driver, share(r.journals.driver.rate, r.journals.set.rate), ""),
 		row("Redis journals: SET", r.journals.set, "", ""),
-		row("Redis board: driver, best score counts", r.redis.best, share(r.redis.best.rate, r.redis.zadd.rate)+" of ZADD", "≥ 35 %"),
-		row("Redis board: the same", r.redis.best, share(r.redis.best.rate, r.redis.commands.rate)+" of the commands", "≥ 80 %"),
-		row("Redis board: driver, newest counts (by stamps)", r.redis.last, share(r.redis.last.rate, r.redis.zadd.rate)+" of ZADD", ""),
-		row("Redis board: ZADD", r.redis.zadd, "", ""),
-		row("Redis board: the commands without a script", r.redis.commands, "", ""),
+	}
+	for _, w := range r.redis.windows {
+		of := "Redis board, windows of " + count(w.size) + ": "
+		out = append(out,
+			row(of+"driver, the best score counts", w.best, share(w.best.rate, w.zadd.rate)+" of ZADD, "+share(w.best.rate, w.commands.rate)+" of the commands", "≥ 35 %, ≥ 80 %"),
+			row(of+"driver, the newest counts", w.last, share(w.last.rate, w.zadd.rate)+" of ZADD", ""),
+			row(of+"ZADD", w.zadd, "", ""),
+			row(of+"the commands without a script", w.commands, "", ""))
+	}
+	out = append(out,
 		read("Redis board: rank", r.redis.rank, share(float64(r.redis.rank.p50), float64(r.redis.zrevrank.p50)), "≤ 120 %"),
-		read("Redis board: ZREVRANK", r.redis.zrevrank, "", ""),
-		row("PostgreSQL board: driver", r.postgres.merge, share(r.postgres.merge.rate, r.postgres.plain.rate), "≥ 50 %"),
-		row("PostgreSQL board: plain upsert", r.postgres.plain, "", ""),
+		read("Redis board: ZREVRANK", r.redis.zrevrank, "", ""))
+	for _, w := range r.postgres.windows {
+		of := "PostgreSQL board, windows of " + count(w.size) + ": "
+		out = append(out, row(of+"driver", w.driver, share(w.driver.rate, w.plain.rate), "≥ 50 %"), row(of+"plain upsert", w.plain, "", ""))
+	}
+	return append(out,
 		read("PostgreSQL board: rank at the top", r.postgres.rank[0], "", "≤ 10 ms"),
 		read("PostgreSQL board: rank in the middle", r.postgres.rank[1], "", "≤ 10 ms"),
 		read("PostgreSQL board: rank at the end", r.postgres.rank[2], "", "≤ 10 ms"),
-		read("PostgreSQL: SELECT 1", r.postgres.roundTrip, "", ""),
-	}
+		read("PostgreSQL: SELECT 1", r.postgres.roundTrip, "", ""))
 }
 
 // used is a time of a processor, nothing when it is not known or none.

@@ -12,9 +12,15 @@ import (
 
 // postgresResult is what came of boards on PostgreSQL.
 type postgresResult struct {
-	merge, plain pace
-	rank         [3]spread // top, middle, end
-	roundTrip    spread
+	windows   []postgresWindows
+	rank      [3]spread // top, middle, end
+	roundTrip spread
+}
+
+// postgresWindows is what came of windows of one size.
+type postgresWindows struct {
+	size          int
+	driver, plain pace
 }
 
 // postgresBoards writes windows into a board, and into a table with the same indexes without
@@ -32,11 +38,15 @@ func (b *engineBench) postgresBoards(ctx context.Context) (r postgresResult, err
 	if _, err := e.Boards().Create(ctx, benchBoard, store.BoardSpec{Order: store.Descending, Generation: "bench"}); err != nil {
 		return r, err
 	}
-	paces, err := b.contest(ctx, b.windows("driver", merging(e.Boards(), benchBoard, store.Last)), b.windows("plain upsert", t.upsert))
-	if err != nil {
-		return r, err
+	driver := &writing{bench: b, name: "driver", write: merging(e.Boards(), benchBoard, store.Last)}
+	plain := &writing{bench: b, name: "plain upsert", write: t.upsert}
+	for _, size := range windowSizes() {
+		paces, err := b.contest(ctx, driver.windows(size), plain.windows(size))
+		if err != nil {
+			return r, err
+		}
+		r.windows = append(r.windows, postgresWindows{size, paces[0], paces[1]})
 	}
-	r.merge, r.plain = paces[0], paces[1]
 	b.say("  ranks")
 	s := &session{boards: e.Boards()}
 	for i, offset := range [...]int64{0, int64(b.options.Max / 2), int64(b.options.Max - asked)} {

@@ -15,10 +15,20 @@ import (
 
 // redisResult is what came of boards on Redis.
 type redisResult struct {
-	best, last     pace // by our driver, under two rules
-	commands, zadd pace
+	windows        []redisWindows
 	rank, zrevrank spread
 }
+
+// redisWindows is what came of windows of one size.
+type redisWindows struct {
+	size           int
+	best, last     pace // by our driver, under two rules
+	commands, zadd pace
+}
+
+// windowSizes are the sizes of the windows in which boards are written: a common one, and the
+// largest.
+func windowSizes() []int { return []int{1000, store.MaxMerge} }
 
 // redisBoards writes windows into a board, and into what somebody would keep by hand: a sorted
 // set with the scores as they are; and all that a board keeps, by its commands without a script.
@@ -29,20 +39,26 @@ func (b *engineBench) redisBoards(ctx context.Context) (r redisResult, err error
 	}
 	defer func() { err = errors.Join(err, e.Close(context.WithoutCancel(ctx))) }()
 	h := &handBoard{client: b.ground.commands, key: b.ground.name + ":hand:", now: make(map[string]string, b.options.Max)}
-	var contenders []contender
+	var ways []*writing
 	for _, rule := range []store.Rule{store.Best, store.Last} {
 		name := benchBoard + "-" + rule.String()
 		if _, err := e.Boards().Create(ctx, name, store.BoardSpec{Order: store.Descending, Generation: "bench"}); err != nil {
 			return r, err
 		}
-		contenders = append(contenders, b.windows("driver, "+rule.String(), merging(e.Boards(), name, rule)))
+		ways = append(ways, &writing{bench: b, name: "driver, " + rule.String(), write: merging(e.Boards(), name, rule)})
 	}
-	contenders = append(contenders, b.windows("commands without a script", h.replace), b.windows("ZADD", h.add))
-	paces, err := b.contest(ctx, contenders...)
-	if err != nil {
-		return r, err
+	ways = append(ways, &writing{bench: b, name: "commands without a script", write: h.replace}, &writing{bench: b, name: "ZADD", write: h.add})
+	for _, size := range windowSizes() {
+		contenders := make([]contender, len(ways))
+		for i, w := range ways {
+			contenders[i] = w.windows(size)
+		}
+		paces, err := b.contest(ctx, contenders...)
+		if err != nil {
+			return r, err
+		}
+		r.windows = append(r.windows, redisWindows{size, paces[0], paces[1], paces[2], paces[3]})
 	}
-	r.best, r.last, r.commands, r.zadd = paces[0], paces[1], paces[2], paces[3]
 	b.say("  ranks")
 	r.rank, r.zrevrank, err = b.sideBySide(ctx,
 		func(key string) error {
@@ -68,28 +84,43 @@ func present(_ store.Standing, ok bool, err error) error {
 	return err
 }
 
-// windows writes all entries, and then windows of random keys, whose scores all become better.
-func (b *engineBench) windows(name string, write func(context.Context, []store.Submission) error) contender {
-	scores := make([]int64, b.options.Max)
-	fill := func(ctx context.Context) error {
-		b.say("  %s entries: %s", count(len(scores)), name)
-		for first := 0; first < len(scores); first += store.MaxMerge {
-			entries := make([]store.Submission, min(store.MaxMerge, len(scores)-first))
-			for i := range entries {
-				scores[first+i] = b.scoreOf(first + i)
-				entries[i] = store.Submission{Key: benchKey(first + i), Score: scores[first+i], Stamp: store.Stamp{Epoch: 1}}
-			}
-			if err := write(ctx, entries); err != nil {
-				return err
-			}
-		}
+// writing is one way to write entries somewhere.
+type writing struct {
+	bench  *engineBench
+	name   string
+	write  func(context.Context, []store.Submission) error
+	scores []int64 // of all keys; nil: not written yet
+}
+
+// fill writes all entries, once.
+func (w *writing) fill(ctx context.Context) error {
+	if w.scores != nil {
 		return nil
 	}
-	return contender{name, fill, func(ctx context.Context, _ time.Duration) (n int, took time.Duration, err error) {
+	b := w.bench
+	b.say("  %s entries: %s", count(b.options.Max), w.name)
+	w.scores = make([]int64, b.options.Max)
+	for first := 0; first < len(w.scores); first += store.MaxMerge {
+		entries := make([]store.Submission, min(store.MaxMerge, len(w.scores)-first))
+		for i := range entries {
+			w.scores[first+i] = b.scoreOf(first + i)
+			entries[i] = store.Submission{Key: benchKey(first + i), Score: w.scores[first+i], Stamp: store.Stamp{Epoch: 1}}
+		}
+		if err := w.write(ctx, entries); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// windows writes windows of so many random keys, whose scores all become better.
+func (w *writing) windows(size int) contender {
+	b := w.bench
+	return contender{fmt.Sprintf("%s, windows of %s", w.name, count(size)), w.fill, func(ctx context.Context, _ time.Duration) (n int, took time.Duration, err error) {
 		err = b.repeat(ctx, func() error {
-			entries := b.improvements(scores)
+			entries := b.improvements(w.scores, size)
 			begun := b.clk.Now()
-			err := write(ctx, entries)
+			err := w.write(ctx, entries)
 			took, n = took+b.clk.Now().Sub(begun), n+len(entries)
 			return err
 		})
@@ -99,9 +130,10 @@ func (b *engineBench) windows(name string, write func(context.Context, []store.S
 
 // improvements is a window of random keys, each a little better than before, so that places all
 // over the board change.
-func (b *engineBench) improvements(scores []int64) []store.Submission {
+func (b *engineBench) improvements(scores []int64, size int) []store.Submission {
 	const most = 1 << 34 // a sixty-fourth of all scores
 	entries := b.window(len(scores))
+	entries = entries[:min(size, len(entries))]
 	for i := range entries {
 		var at int
 		if _, err := fmt.Sscanf(entries[i].Key, "player_%d", &at); err != nil {
