@@ -74,7 +74,7 @@ func TestParseRefusesAndNamesTheLine(t *testing.T) {
 		"no words":           {"rule: r\ncaught by: ./a TestA\n\n--- a.go\nx\n+++\n", "x.mutant:3: nothing says what goes wrong"},
 		"no change":          {"rule: r\ncaught by: ./a TestA\n\nwhy\n", "x.mutant:4: no change"},
 		"a test is changed":  {"rule: r\ncaught by: ./a TestA\n\nwhy\n--- a/a_test.go\nx\n+++\n", "x.mutant:5: a mutant changes the product"},
-		"out of the tree":    {"rule: r\ncaught by: ./a TestA\n\nwhy\n--- ../a.go\nx\n+++\n", "x.mutant:5: a Go file"},
+		"out of the tree":    {"rule: r\ncaught by: ./a TestA\n\nwhy\n--- ../a.go\nx\n+++\n", "x.mutant:5: a Go or Lua file"},
 		"no new mark":        {"rule: r\ncaught by: ./a TestA\n\nwhy\n--- a.go\nx\n", `x.mutant:6: no "+++" follows`},
 		"no old lines":       {"rule: r\ncaught by: ./a TestA\n\nwhy\n--- a.go\n\n+++\nx\n", "x.mutant:6: no old lines"},
 		"a second new mark":  {"rule: r\ncaught by: ./a TestA\n\nwhy\n--- a.go\nx\n+++\ny\n+++\n", `x.mutant:9: a second "+++"`},
