@@ -170,6 +170,9 @@ func TestBoardsOnAFullServer(t *testing.T) {
 	ask(t, server, "CONFIG", "SET", "maxmemory", "8mb")
 	filled := 0
 	for n := 0; ; n++ { // until a batch meets the limit, wherever in it that is
+		if n > 100 {
+			t.Fatal("a server of 8 MB has taken 14 MB of metadata")
+		}
 		batch := store.Batch{Rule: store.Sum, Source: "filler", N: uint64(n + 1)}
 		for i := range 700 {
 			batch.Entries = append(batch.Entries, store.Submission{Key: fmt.Sprintf("key/%d/%d", n, i), Score: int64(i), Meta: []byte(strings.Repeat("m", 200))})
