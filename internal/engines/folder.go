@@ -3,6 +3,7 @@ package engines
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,6 +68,9 @@ func (f *folder) remove() error {
 // what a sweep still knows.
 func removeLocked(path string) error {
 	inside, err := os.ReadDir(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it was closed before
+	}
 	if err != nil {
 		return err
 	}
