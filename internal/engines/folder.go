@@ -67,6 +67,9 @@ func (f *folder) remove() error {
 // what a sweep still knows.
 func removeLocked(path string) error {
 	inside, err := os.ReadDir(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // by an earlier Close
+	}
 	if err != nil {
 		return err
 	}
