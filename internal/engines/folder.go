@@ -3,7 +3,6 @@ package engines
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,8 +67,8 @@ func (f *folder) remove() error {
 // what a sweep still knows.
 func removeLocked(path string) error {
 	inside, err := os.ReadDir(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it was closed before
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // by an earlier Close
 	}
 	if err != nil {
 		return err
