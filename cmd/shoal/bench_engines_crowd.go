@@ -114,6 +114,9 @@ const (
 	// crowdConnections is how many connections a node has to PostgreSQL, and to Redis beside
 	// those for beats and messages.
 	crowdConnections = 1
+	// poolConnections is how many connections a handle of PostgreSQL then takes: it keeps one for
+	// beats, wherever they go.
+	poolConnections = crowdConnections + 1
 	// startWidth is how many nodes start, and close, at once.
 	startWidth = 16
 )
@@ -121,7 +124,7 @@ const (
 // start starts the nodes. Each has handles of its own, with few connections, as a process of a
 // large fleet has them; of PostgreSQL as many as it allows.
 func (c *crowd) start(ctx context.Context, r *crowdResult) error {
-	r.pools = max(1, min(r.nodes, (c.bench.ground.connections-spareConnections)/crowdConnections))
+	r.pools = max(1, min(r.nodes, (c.bench.ground.connections-spareConnections)/poolConnections))
 	c.pools, c.redis = make([]*pgstore.Engine, r.pools), make([]*redisstore.Engine, r.nodes)
 	c.nodes, c.sessions = make([]*shoal.Node, r.nodes), make([][]*profile.Session, r.nodes)
 	err := inParallel(r.pools, startWidth, func(i int) (err error) {

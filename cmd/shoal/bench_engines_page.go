@@ -20,7 +20,8 @@ func enginesPart(command string, m machine, r engineResult) string {
 	writeTable(&out, crowdRows(r))
 	for _, c := range r.crowds {
 		if c.failure != nil {
-			fmt.Fprintf(&out, "\nThe fleet of %s nodes failed: %v\n", count(c.nodes), c.failure)
+			first, _, _ := strings.Cut(c.failure.Error(), "\n")
+			fmt.Fprintf(&out, "\nThe fleet of %s nodes failed: %s\n", count(c.nodes), first)
 		}
 	}
 	return out.String()
@@ -44,10 +45,10 @@ const playersIntro = "\n## Between two nodes\n\n" +
 
 const crowdsIntro = "\n## Fleets\n\n" +
 	"So many nodes in one process, with so many players, who all change two values of their 2 KB once a second; nodes beat every\n" +
-	"%s, journal as often, and save every 60 s. Each node has handles of its own, of one connection to PostgreSQL and one to\n" +
-	"Redis beside those for beats and messages%s. A beat is *missed* when none has landed for two beats. *Journal lag* is the age of a node's\n" +
-	"oldest change that neither the journal nor a save has, looked at every 700 ms. A *sync* is a change with the wait until the\n" +
-	"journal has it. A *processor* is time of one of the machine's for each second.\n\n"
+	"%s, journal as often, and save every 60 s. Each node has handles of its own, of one connection to each engine beside those\n" +
+	"for beats and messages%s. A beat is *missed* when none has landed for two beats. *Journal lag* is the age of a\n" +
+	"node's oldest change that neither the journal nor a save has, looked at every 700 ms. A *sync* is a change with the wait\n" +
+	"until the journal has it. A *processor* is time of one of the machine's for each second.\n\n"
 
 // pools says how far the intro's word on handles is true.
 func pools(r engineResult) string {

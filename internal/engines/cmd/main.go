@@ -74,7 +74,7 @@ func (s *stack) close() error {
 // lend starts PostgreSQL, with room for many connections, and Redis for a command.
 func (s *stack) lend(ctx context.Context, command []string) error {
 	postgres, err := engines.StartPostgres(ctx, &engines.PostgresOptions{
-		Durable: true, Settings: map[string]string{"max_connections": "500", "shared_buffers": "256MB", "max_wal_size": "1GB"},
+		Durable: true, Settings: map[string]string{"max_connections": "800", "shared_buffers": "256MB", "max_wal_size": "1GB"},
 	})
 	if postgres, err = keep(s, postgres, err); err != nil {
 		return err
