@@ -21,6 +21,12 @@ local function damaged(what)
 	return 'damaged: ' .. what
 end
 
+if not board[4] or #board[4] ~= 8 then
+	return damaged('sequence')
+end
+if board[8] and #board[8] ~= 32 then
+	board[8] = false -- a log that cannot be read is none
+end
 if call('ZCARD', KEYS[3]) ~= tonumber(board[3]) then
 	return damaged('standings')
 end

@@ -6,7 +6,7 @@ if ARGV[2] == 'entries' then
 	local scan = call('HSCAN', KEYS[2], ARGV[3], 'COUNT', ARGV[4])
 	for i = 1, #scan[2], 2 do
 		local key, value = scan[2][i], scan[2][i + 1]
-		if #value < 16 then
+		if illegible(value) then
 			wrong('%s: its entry cannot be read', key)
 			if repair then
 				call('HDEL', KEYS[2], key)
@@ -38,8 +38,8 @@ for i = 1, #members do
 		if repair then
 			call('ZREM', KEYS[3], member)
 		end
-	elseif not value then
-		wrong('%s: its standing has no entry', key)
+	elseif not value or illegible(value) then
+		wrong(value and '%s: its entry cannot be read' or '%s: its standing has no entry', key)
 		if repair then
 			call('HSET', KEYS[2], key, sub(member, 1, 16))
 		end

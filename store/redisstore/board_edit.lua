@@ -9,6 +9,12 @@ if #ARGV < 6 then
 end
 local entries = call('HMGET', KEYS[2], unpack(ARGV, 6))
 local hidden = call('HMGET', KEYS[4], unpack(ARGV, 6))
+for i = 1, #ARGV - 5 do
+	local aside = hidden[i]
+	if illegible(entries[i]) or aside ~= '' and illegible(aside) then
+		return damaged('an entry cannot be read')
+	end
+end
 local high, low = raise()
 local version, changed = pack('>I4I4', high, low), 0
 

@@ -25,6 +25,11 @@ local function raise()
 	return highSequence, lowSequence
 end
 
+-- illegible tells that what is stored of an entry is nothing that a script of ours has written.
+local function illegible(value)
+	return value and #value ~= 16 and #value < 32
+end
+
 -- now is the server's clock in microseconds, and ahead more.
 local function now(ahead)
 	local t = call('TIME')

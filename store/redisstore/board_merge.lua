@@ -30,7 +30,27 @@ if sum then
 	batches = call('ZRANGE', KEYS[7], -1, -1, 'WITHSCORES')[2] or 0
 end
 
-local effects, before = {}, {}
+-- All is read before anything is written, the number of a batch of sums included: what cannot be
+-- read shows while there is a way back.
+local effects, before, asides = {}, {}, {}
+for from = 1, n, 1000 do
+	local to = math.min(from + 999, n)
+	local values = call('HMGET', KEYS[2], unpack(ARGV, firstKey + from - 1, firstKey + to - 1))
+	local hidden = anyHidden and call('HMGET', KEYS[4], unpack(ARGV, firstKey + from - 1, firstKey + to - 1))
+	for i = from, to do
+		local value = values[i - from + 1]
+		if hidden then
+			asides[i] = hidden[i - from + 1]
+			if asides[i] and asides[i] ~= '' then
+				value = asides[i]
+			end
+		end
+		if illegible(value) then
+			return damaged('an entry cannot be read')
+		end
+		before[i] = value
+	end
+end
 local changed = false
 
 -- newer compares the stamp at a place of numbers with that of a value.
@@ -138,21 +158,13 @@ end
 -- Some at a time: what is put together for a batch of ten thousand does not fit into the caches
 -- of a processor.
 for from = 1, n, 1000 do
-	local to = math.min(from + 999, n)
-	local values = call('HMGET', KEYS[2], unpack(ARGV, firstKey + from - 1, firstKey + to - 1))
-	local asides = anyHidden and call('HMGET', KEYS[4], unpack(ARGV, firstKey + from - 1, firstKey + to - 1))
-	for i = from, to do
-		local value, aside = values[i - from + 1], asides and asides[i - from + 1]
-		if aside and aside ~= '' then
-			value = aside
-		end
-		before[i] = value
+	for i = from, math.min(from + 999, n) do
 		if counted then
 			effects[i] = 'k'
 		else
-			local high, low, stamp = decide(i, value, aside)
+			local high, low, stamp = decide(i, before[i], asides[i])
 			if high then
-				place(i, value, aside, high, low, stamp)
+				place(i, before[i], asides[i], high, low, stamp)
 			end
 		end
 	end

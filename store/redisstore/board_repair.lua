@@ -15,6 +15,11 @@ local function wrong(format, ...)
 	problems[#problems + 1] = string.format(format, ...)
 end
 
+-- illegible tells that what is stored of an entry is nothing that a script of ours has written.
+local function illegible(value)
+	return value and #value ~= 16 and #value < 32
+end
+
 -- see takes in the sequence of an entry.
 local function see(key, sequence)
 	local high, low = read('>I4I4', sequence)

@@ -13,7 +13,12 @@ for i = 1, #hidden, 2 do
 		end
 		aside = value
 	end
-	if aside ~= '' then
+	if aside ~= '' and illegible(aside) then
+		wrong('%s: its hidden entry cannot be read', key)
+		if repair then
+			call('HSET', KEYS[4], key, '')
+		end
+	elseif aside ~= '' then
 		scored = scored + 1
 		see(key, sub(aside, 9, 16))
 	end
