@@ -3,6 +3,8 @@ package pgstore
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -113,6 +115,7 @@ func (t *table) apply(ctx context.Context, c *pgx.Conn, group []*job) (map[strin
 		}
 		return met, err
 	}
+	slices.SortFunc(writes, func(a, b store.Write) int { return strings.Compare(a.Key, b.Key) })
 	k := group[0].kind
 	rows, err := c.Query(ctx, t.sql(groupStatement(k)), arguments(k, writes)...)
 	if err != nil {

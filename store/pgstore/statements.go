@@ -19,16 +19,18 @@ const (
 
 // Grouped writes: one statement each, which commits by itself, and answers the keys whose
 // condition held. Rows are locked (or, when missing, made) in the order of their keys: so do
-// all writers of this package, and two of them never wait for each other in a circle.
+// all writers of this package, and two of them never wait for each other in a circle. Rows
+// that are made come in the order of the arguments, which are sorted: the database would sort
+// what is in no table in an order of its own.
 const (
 	createMany = `INSERT INTO {s}.{t} (key, version, written, value)
 		SELECT key, version, clock_timestamp(), value
-		FROM unnest($1::text[], $2::bigint[], $3::bytea[]) AS i (key, version, value) ORDER BY key
+		FROM unnest($1::text[], $2::bigint[], $3::bytea[]) WITH ORDINALITY AS i (key, version, value, n) ORDER BY n
 		ON CONFLICT (key) DO NOTHING RETURNING key`
 
 	storeMany = `INSERT INTO {s}.{t} (key, version, written, value)
 		SELECT key, version, clock_timestamp(), value
-		FROM unnest($1::text[], $2::bigint[], $3::bytea[]) AS i (key, version, value) ORDER BY key
+		FROM unnest($1::text[], $2::bigint[], $3::bytea[]) WITH ORDINALITY AS i (key, version, value, n) ORDER BY n
 		ON CONFLICT (key) DO UPDATE SET version = excluded.version, written = clock_timestamp(), value = excluded.value
 		RETURNING key`
 
