@@ -59,7 +59,7 @@ func (l *ledger) do(s *profile.Session) (deed string, done bool) {
 
 // doAndKeep does a deed and has it kept by what keeps; only an acknowledged one must stay.
 func (l *ledger) doAndKeep(ctx context.Context, s *profile.Session, keeps func(context.Context) error) {
-	if deed, done := l.do(s); done && keeps(ctx) == nil {
+	if deed, done := l.do(s); done && keeps(ctx) == nil { //nolint:contextcheck // a transaction waits for nothing
 		l.keep(deed)
 	}
 }

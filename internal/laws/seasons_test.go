@@ -116,7 +116,7 @@ func titlesOnce(t *testing.T, nodes []*server, result *season.Result, key string
 		}
 		for _, board := range result.Boards {
 			if p, ok := result.Find(board.Board, key); ok && p.Rank <= 3 {
-				want[board.Board] = int(p.Rank)
+				want[board.Board] = p.Rank
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -28,9 +28,6 @@ const patience = 60 * time.Second
 // site is one composition of engines; every node opens handles of its own.
 type site struct {
 	open func(t *testing.T) store.Parts
-	// forget has the engine of the fast records and the boards lose its memory; nil where it
-	// cannot.
-	forget func(t *testing.T)
 }
 
 // compositions are the sites that are tested, by name.
@@ -118,10 +115,10 @@ func onRedis(t *testing.T, url string) store.Parts {
 // onEachSite runs a test on every composition.
 func onEachSite(t *testing.T, test func(t *testing.T, s site)) {
 	t.Helper()
-	for name, make := range compositions() {
+	for name, build := range compositions() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, make(t))
+			test(t, build(t))
 		})
 	}
 }
