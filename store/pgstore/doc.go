@@ -42,8 +42,8 @@
 // PostgreSQL reports as an ERROR was rolled back. Serialization failures and deadlocks (40001,
 // 40P01) are repeated, a few times, and then store.ErrUnavailable, as is whatever was not sent,
 // a server that takes no writes (25006: the connection is given up, the next one finds the new
-// primary), or a pool without a free connection when the caller gives up. A full disk is
-// store.ErrTooLarge. Errors of [Open] are this package's own sentinels.
+// primary), a full disk, since room comes back, or a pool without a free connection when the
+// caller gives up. Errors of [Open] are this package's own sentinels.
 //
 // # Bus
 //

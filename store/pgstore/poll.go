@@ -22,9 +22,9 @@ const (
 
 	pollPage = 500
 
-	selectNew = `SELECT id, sent, clock_timestamp(), topic, payload FROM {s}.messages
+	selectNew = `SELECT id, sent, topic, payload FROM {s}.messages
 		WHERE sent > $1::timestamptz AND topic = ANY($2::text[]) AND origin <> $3::text AND NOT id = ANY($4::bigint[])
-		ORDER BY sent LIMIT $5::bigint`
+		ORDER BY sent, id LIMIT $5::bigint`
 )
 
 // poller is where a bus that cannot listen has come to in the messages table.
@@ -96,34 +96,52 @@ func (p *poller) look(ctx context.Context, topics []string) error {
 
 // polled is a row of selectNew.
 type polled struct {
-	id        int64
-	sent, now time.Time
-	topic     string
-	payload   []byte
+	id      int64
+	sent    time.Time
+	topic   string
+	payload []byte
 }
 
 // page delivers one page of what is new, and answers how much it was.
 func (p *poller) page(ctx context.Context, topics []string) (int, error) {
 	d := p.bus.database
+	var now time.Time // before the page was read
 	var news []polled
 	err := d.read(ctx, func(ctx context.Context, c *pgx.Conn) error {
-		rows, err := c.Query(ctx, d.sql(selectNew), p.low, topics, p.bus.origin, slices.AppendSeq([]int64{}, maps.Keys(p.seen)), int64(pollPage))
-		if err != nil {
+		b := &pgx.Batch{}
+		b.Queue(selectNow).QueryRow(func(row pgx.Row) error { return row.Scan(&now) })
+		seen := slices.AppendSeq([]int64{}, maps.Keys(p.seen))
+		b.Queue(d.sql(selectNew), p.low, topics, p.bus.origin, seen, int64(pollPage)).Query(func(rows pgx.Rows) (err error) {
+			news, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (m polled, err error) {
+				err = row.Scan(&m.id, &m.sent, &m.topic, &m.payload)
+				return m, err
+			})
 			return err
-		}
-		news, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (m polled, err error) {
-			err = row.Scan(&m.id, &m.sent, &m.now, &m.topic, &m.payload)
-			return m, err
 		})
-		return err
+		return c.SendBatch(ctx, b).Close()
 	})
+	if err != nil {
+		return 0, err
+	}
 	for _, m := range news {
 		p.seen[m.id] = m.sent
 		p.bus.hub.deliver(m.topic, m.payload)
-		if low := m.now.Add(-settleTime); low.After(p.low) {
-			p.low = low
+	}
+	p.settle(now, news)
+	return len(news), nil
+}
+
+// settle moves low on after a page: whoever was away for long has whole pages behind them that
+// are older than what settles.
+func (p *poller) settle(now time.Time, news []polled) {
+	low := now.Add(-settleTime)
+	if n := len(news); n == pollPage { // others may follow that were sent when the last was
+		if last := news[n-1].sent.Add(-time.Microsecond); last.Before(low) {
+			low = last
 		}
 	}
+	if low.After(p.low) {
+		p.low = low
+	}
 	maps.DeleteFunc(p.seen, func(_ int64, sent time.Time) bool { return !sent.After(p.low) })
-	return len(news), err
 }

