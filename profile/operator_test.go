@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shoalworks/shoal/doc"
 	"github.com/shoalworks/shoal/profile"
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/faultstore"
@@ -332,9 +333,11 @@ func eraseAmongFaults(t *testing.T, f *fleet, rule faultstore.Rule, dies bool) {
 		b.kill()
 	}
 	b.faults.Land()
-	if s.Reason() == 0 { // it was robbed, and may not know: it goes on as if nothing were
-		add(t, s, 1)
+	// It was robbed, and may not know: it goes on as if nothing were. It may be told right now.
+	if _, err := s.Transact(game, doc.Increment("/coins", 1)); err == nil {
 		_ = s.Sync(ctx)
+	} else if s.Reason() == 0 {
+		t.Fatalf("transact: %v", err)
 	}
 	if _, err := c.Erase(t.Context(), "u", ann, nil); err != nil {
 		t.Fatal(err)
