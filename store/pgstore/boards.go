@@ -107,6 +107,11 @@ func (h *boards) create(ctx context.Context, board string, spec store.BoardSpec)
 // Seal implements store.Boards. It waits for the board's row, and with it for every Merge that
 // has it: those that come later find the board sealed.
 func (h *boards) Seal(ctx context.Context, board string) (store.BoardInfo, error) {
+	give, err := h.turns.take(ctx, h.database, board)
+	if err != nil {
+		return store.BoardInfo{}, boardError("seal", board, err)
+	}
+	defer give()
 	return h.row(ctx, "seal", board, sealBoard, h.database.statement)
 }
 
@@ -145,7 +150,12 @@ func (h *boards) Drop(ctx context.Context, board string) error {
 		return err
 	}
 	defer h.gate.leave()
-	err := h.database.statement(ctx, func(ctx context.Context, c *pgx.Conn) error {
+	give, err := h.turns.take(ctx, h.database, board)
+	if err != nil {
+		return boardError("drop", board, err)
+	}
+	defer give()
+	err = h.database.statement(ctx, func(ctx context.Context, c *pgx.Conn) error {
 		_, err := c.Exec(ctx, h.database.sql(dropBoard), board)
 		return err
 	})

@@ -66,6 +66,11 @@ func (h *boards) keepWalk(ctx context.Context, board string, from store.Cursor) 
 		return from, err
 	}
 	defer h.gate.leave()
+	give, err := h.turns.take(ctx, h.database, board)
+	if err != nil {
+		return from, boardError("walk", board, err)
+	}
+	defer give()
 	began := false
 	err = h.database.transact(ctx, func(ctx context.Context, t *transaction) error {
 		var r boardRow

@@ -118,8 +118,9 @@ func (d *database) once(ctx context.Context, try func(context.Context, *pgxpool.
 	}
 	defer c.Release()
 	p, err := try(ctx, c)
-	if failureOf(err).code == codeReadOnly { // it was demoted: the next connection finds another
+	if failureOf(err).code == codeReadOnly { // it was demoted: new connections find another
 		_ = c.Conn().Close(ctx)
+		d.pool.Reset() // behind a pooler the others still stand, and would read what is old
 	}
 	return p, err
 }
