@@ -158,11 +158,15 @@ func (t *topicState) tell(err error) {
 	t.waiting = nil
 }
 
-// close lets nobody in and answers who is still there.
+// close lets nobody in, tells those who wait that they are not heard (there may be no ear that
+// would), and answers who is still there.
 func (h *hub) close() []*subscription {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.mu.closed = true
+	for _, t := range h.mu.topics {
+		t.tell(errDeaf)
+	}
 	all := make([]*subscription, 0, len(h.mu.all))
 	for s := range h.mu.all {
 		all = append(all, s)
