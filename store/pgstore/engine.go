@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/shoalworks/shoal/store"
 )
@@ -36,12 +37,11 @@ func Open(ctx context.Context, url string, options *Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool, err := openPool(ctx, a, reservedConnections)
+	reserved, err := d.reserve(ctx)
 	if err != nil {
 		d.pool.Close()
 		return nil, err
 	}
-	reserved := &database{pool: pool, address: a, options: o}
 	return &Engine{
 		database: d, reserved: reserved,
 		durable: newRecords(ctx, d, "records", store.Abilities{MultiKey: true, Durable: true, Shared: true, Scan: true}),
@@ -51,8 +51,25 @@ func Open(ctx context.Context, url string, options *Options) (*Engine, error) {
 	}, nil
 }
 
-// reservedConnections are one for writing beats and one for reading them.
-const reservedConnections = 2
+const (
+	// reservedConnections are one for writing beats, one for reading them, and as many that are
+	// being given up, which takes pgx up to 15 s.
+	reservedConnections = 4
+	// beatDeadline is how long one is waited for. A connection that never answers again holds up
+	// the next beat of the same node, which counts as dead 4 s after the last one that landed.
+	beatDeadline = 2 * time.Second
+)
+
+// reserve is the database on connections of its own, for what is urgent.
+func (d *database) reserve(ctx context.Context) (*database, error) {
+	pool, err := openPool(ctx, d.address, reservedConnections)
+	if err != nil {
+		return nil, err
+	}
+	o := d.options
+	o.CallDeadline = min(o.CallDeadline, beatDeadline)
+	return &database{pool: pool, address: d.address, options: o}, nil
+}
 
 // openDatabase connects and migrates.
 func openDatabase(ctx context.Context, a address, o Options) (*database, error) {

@@ -19,8 +19,8 @@ type Options struct {
 	// Default: nothing is logged.
 	Logger *slog.Logger
 
-	// Connections is how many connections the pool holds at most, beside two for beats and one
-	// for the bus. When all are busy callers wait. The address may say it, too
+	// Connections is how many connections the pool holds at most, beside two for beats, four
+	// at most, and one for the bus. When all are busy callers wait. The address may say it, too
 	// (pool_max_conns), and then decides. Default: 16.
 	Connections int
 
@@ -43,7 +43,7 @@ type Options struct {
 
 	// CallDeadline is how long the engine is waited for, for one statement or transaction with
 	// its repetitions. Beyond it the connection is given up; a write that was sent is then
-	// unknown. Default: 30 s.
+	// unknown. Beats are waited for 2 s at most. Default: 30 s.
 	CallDeadline time.Duration
 
 	// BusQueue is how many messages wait for each subscription, and for being published,
