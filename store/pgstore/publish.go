@@ -29,7 +29,7 @@ const (
 )
 
 const (
-	publishGroup = 256     // messages of one statement
+	publishGroup = 256     // messages of one statement; a frame's place counts them
 	publishBytes = 1 << 20 // and bytes; a larger message goes by itself
 	// messages stay in the table for so many seconds: a listener fetches them at once, one
 	// that polls within a few polls.
@@ -85,8 +85,8 @@ func (b *bus) send(ctx context.Context, group []outgoing) (kept bool, err error)
 	}
 	var channels, texts []string
 	var large []outgoing
-	for _, m := range group {
-		text, fits := frame{origin: b.origin, topic: m.topic, payload: m.payload}.text()
+	for i, m := range group {
+		text, fits := frame{origin: b.origin, place: uint8(i), topic: m.topic, payload: m.payload}.text()
 		if !fits {
 			large = append(large, m)
 			continue

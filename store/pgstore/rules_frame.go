@@ -26,16 +26,19 @@ const (
 	frameRow    = '@' // in the messages table, under this number
 )
 
-// frame is a message as a notification: kind, origin, topic, a space, and the payload.
+// frame is a message as a notification: kind, origin, place, topic, a space, and the payload.
 type frame struct {
 	origin  string // the engine that sent it, as many bytes as originBytes says
+	place   uint8  // among what is sent with it: of equal notifications the engine drops all but one
 	topic   string
 	payload []byte // nil when it is in the messages table
 	row     int64  // then its number there
 }
 
-// originBytes is the length of an origin.
-const originBytes = 8
+const (
+	originBytes = 8 // the length of an origin
+	placeBytes  = 2 // of a place, in hex
+)
 
 var errFrame = errors.New("pgstore: a notification that is not ours")
 
@@ -45,12 +48,16 @@ func (f frame) text() (string, bool) {
 	if !plain(f.payload) {
 		kind, body = frameBase64, base64.RawStdEncoding.EncodeToString(f.payload)
 	}
-	text := string(kind) + f.origin + f.topic + " " + body
+	text := f.head(kind) + body
 	return text, len(text) <= maxNotify
 }
 
 // reference is the frame of a payload that is in the messages table, all but its number.
-func (f frame) reference() string { return string(frameRow) + f.origin + f.topic + " " }
+func (f frame) reference() string { return f.head(frameRow) }
+
+func (f frame) head(kind byte) string {
+	return string(kind) + f.origin + hex.EncodeToString([]byte{f.place}) + f.topic + " "
+}
 
 // plain tells that a text of the engine can hold the payload in every encoding.
 func plain(payload []byte) bool {
@@ -65,11 +72,15 @@ func plain(payload []byte) bool {
 // parseFrame reads a notification.
 func parseFrame(text string) (frame, error) {
 	head, body, ok := strings.Cut(text, " ")
-	if !ok || len(head) <= 1+originBytes {
+	const origin, place = 1 + originBytes, 1 + originBytes + placeBytes
+	if !ok || len(head) <= place {
 		return frame{}, errFrame
 	}
-	f := frame{origin: head[1 : 1+originBytes], topic: head[1+originBytes:]}
-	var err error
+	at, err := hex.DecodeString(head[origin:place])
+	if err != nil {
+		return frame{}, errFrame
+	}
+	f := frame{origin: head[1:origin], place: at[0], topic: head[place:]}
 	switch head[0] {
 	case framePlain:
 		f.payload = []byte(body)

@@ -122,6 +122,7 @@ func TestFramesComeBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := frame{
 			origin:  "01234567",
+			place:   rapid.Byte().Draw(t, "place"),
 			topic:   rapid.StringOfN(rapid.RuneFrom([]rune("!/09az~")), 1, store.MaxTopic, -1).Draw(t, "topic"),
 			payload: rapid.SliceOfN(rapid.Byte(), 0, 9000).Draw(t, "payload"),
 		}
@@ -130,7 +131,7 @@ func TestFramesComeBack(t *testing.T) {
 			t.Fatalf("%d bytes: fits = %v", len(text), fits)
 		}
 		got, err := parseFrame(text)
-		if err != nil || got.origin != f.origin || got.topic != f.topic || string(got.payload) != string(f.payload) || got.payload == nil {
+		if err != nil || got.origin != f.origin || got.place != f.place || got.topic != f.topic || string(got.payload) != string(f.payload) || got.payload == nil {
 			t.Fatalf("%.60q comes back as %+v, %v", text, got, err)
 		}
 		if !plain([]byte(text)) {
@@ -144,7 +145,7 @@ func TestFramesComeBack(t *testing.T) {
 }
 
 func TestForeignNotificationsAreRefused(t *testing.T) {
-	for _, text := range []string{"", " ", "=", "=0123456 x", "=01234567 x", "?01234567topic x", "@01234567topic x", "~01234567topic !", "=01234567topic"} {
+	for _, text := range []string{"", " ", "=", "=0123456 x", "=01234567 x", "?0123456700topic x", "@0123456700topic x", "~0123456700topic !", "=0123456700topic", "=01234567zztopic x", "=0123456700 x"} {
 		if f, err := parseFrame(text); err == nil {
 			t.Errorf("parseFrame(%q) = %+v", text, f)
 		}
