@@ -20,7 +20,8 @@ const (
 			RETURNING id, topic
 		)
 		SELECT pg_notify(c.channel, c.reference || k.id)
-		FROM kept k JOIN (SELECT DISTINCT * FROM unnest($1::text[], $4::text[], $5::text[]) AS u (topic, channel, reference)) c ON c.topic = k.topic`
+		FROM kept k JOIN (SELECT DISTINCT * FROM unnest($1::text[], $4::text[], $5::text[]) AS u (topic, channel, reference)) c ON c.topic = k.topic
+		ORDER BY k.id`
 
 	insertMessages = `INSERT INTO {s}.messages (sent, origin, topic, payload)
 		SELECT clock_timestamp(), $3::text, topic, payload FROM unnest($1::text[], $2::bytea[]) AS m (topic, payload)`
