@@ -332,10 +332,14 @@ func TestBoardsMadeAndDroppedTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b := open(t, server.URL(prefix), nil).Boards()
+	e := open(t, server.URL(prefix), nil)
+	b := e.Boards()
 	_, err := b.Info(t.Context(), "top")
 	names, listErr := b.List(t.Context(), "", "", 9)
 	if exists := err == nil; listErr != nil || exists != (len(names) == 1) {
 		t.Fatalf("Info answers %v, List %v, %v", err, names, listErr)
+	}
+	if lines := ask(t, server, "ZCARD", e.BoardList()); lines != int64(len(names)) {
+		t.Errorf("%v lines are left, of %d boards", lines, len(names))
 	}
 }

@@ -34,6 +34,23 @@ func (b *boards) delist(ctx context.Context, c boardCall, life string) {
 	}
 }
 
+// relist writes the line of a life that was found, if it can: the list may have gone without it,
+// or gone back. When that life has been dropped meanwhile, perhaps by one who removed the line
+// before it was written, it is removed again: a life that is over never comes back.
+func (b *boards) relist(ctx context.Context, c boardCall, life string) {
+	if b.enlist(ctx, c, life) != nil {
+		return
+	}
+	c.script, c.intent, c.args = b.scripts.life, reading, nil
+	r, err := b.run(ctx, c, 1)
+	if err != nil {
+		return
+	}
+	if now, _ := r.list[0].ToString(); now != life {
+		b.delist(ctx, c, life)
+	}
+}
+
 // runList runs a script on the list.
 func (b *boards) runList(ctx context.Context, s *script, i intent, args ...string) ([]field, error) {
 	message, err := b.lane.run(ctx, call{script: s, intent: i, keys: []string{b.keys.boards("list")}, args: args})

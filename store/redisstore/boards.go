@@ -97,7 +97,7 @@ func (b *boards) Create(ctx context.Context, board string, spec store.BoardSpec)
 		return store.BoardInfo{}, c.failed(fmt.Errorf("%w: it exists %s, not %s", store.ErrInvalid, info.Order, spec.Order))
 	case life != own:
 		b.delist(ctx, c, own)
-		_ = b.enlist(ctx, c, life) // the list may have gone without it, or gone back; the board is there
+		b.relist(ctx, c, life)
 	}
 	return info, nil
 }
