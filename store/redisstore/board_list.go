@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -99,7 +100,7 @@ func (b *boards) listNames(ctx context.Context, prefix, after string, limit int)
 		if err != nil {
 			return nil, err
 		}
-		names = append(names, living...)
+		names = slices.Compact(append(names, living...)) // a board may have lived two of its lines meanwhile
 		if len(lines) < limit {
 			break
 		}
