@@ -8,7 +8,7 @@
 //	func TestMain(m *testing.M) { enginetest.Main(m) }
 //
 // A server that is not installed skips the test and names make engines; with
-// SHOAL_ENGINES=require in the environment, as continuous integration has it, the test fails.
+// TEST_ENGINES=require in the environment, as continuous integration has it, the test fails.
 //
 // # Concurrency
 //

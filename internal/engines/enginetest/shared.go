@@ -61,7 +61,7 @@ func demand(t testing.TB, err error) {
 	t.Helper()
 	switch {
 	case err == nil:
-	case errors.Is(err, engines.ErrAbsent) && os.Getenv("SHOAL_ENGINES") != "require":
+	case errors.Is(err, engines.ErrAbsent) && os.Getenv("TEST_ENGINES") != "require":
 		t.Skipf("%v (make engines installs it)", err)
 	default:
 		t.Fatal(err)
