@@ -11,8 +11,8 @@ var (
 	ErrConflict = errors.New("store: conflict")
 	// ErrUnavailable: the store did not take the call; nothing was applied. Retry later.
 	ErrUnavailable = errors.New("store: unavailable")
-	// ErrTooLarge: a value, transaction or batch is over a limit, or the disk is full;
-	// nothing was applied.
+	// ErrTooLarge: a value, transaction or batch is over a limit; nothing was applied. SQLite
+	// says it of a full disk, too; PostgreSQL and Redis, whose room comes back, are ErrUnavailable.
 	ErrTooLarge = errors.New("store: too large")
 	// ErrUnknown: it was applied, was not applied, or still will be. A read that does not
 	// show the write proves nothing until a later conditional write to the key has landed.
