@@ -78,6 +78,10 @@ const (
 // walkMembers visits the members of two objects in order of their names, except
 // those that are the same at a glance.
 func walkMembers(a, b Value, visit func(name string, x, y Value, in side)) {
+	if v, w := a.root(), b.root(); v.flat() && w.flat() {
+		walkLeaves(v, w, visit)
+		return
+	}
 	var x, y cursor
 	x.start(a.root())
 	y.start(b.root())
@@ -105,6 +109,42 @@ func walkMembers(a, b Value, visit func(name string, x, y Value, in side)) {
 		y.descend()
 		visit(y.key(), Value{}, y.val(), onlyRight)
 	}
+}
+
+// walkLeaves is walkMembers of two leaves, of which nil is an empty one.
+func walkLeaves(x, y *node, visit func(name string, x, y Value, in side)) {
+	i, j, one := 0, 0, sameNames(x, y)
+	for i < x.width() && j < y.width() {
+		c := 0
+		if !one {
+			c = compareNames(x.keys[i], y.keys[j])
+		}
+		switch {
+		case c < 0:
+			visit(x.keys[i], x.vals[i], Value{}, onlyLeft)
+			i++
+		case c > 0:
+			visit(y.keys[j], Value{}, y.vals[j], onlyRight)
+			j++
+		default:
+			if !x.vals[i].same(y.vals[j]) {
+				visit(x.keys[i], x.vals[i], y.vals[j], inBoth)
+			}
+			i++
+			j++
+		}
+	}
+	for ; i < x.width(); i++ {
+		visit(x.keys[i], x.vals[i], Value{}, onlyLeft)
+	}
+	for ; j < y.width(); j++ {
+		visit(y.keys[j], Value{}, y.vals[j], onlyRight)
+	}
+}
+
+// sameNames tells that two leaves share their names, as they do when only values were replaced.
+func sameNames(x, y *node) bool {
+	return x != nil && y != nil && len(x.keys) == len(y.keys) && &x.keys[0] == &y.keys[0]
 }
 
 // commonEnd is how many items two lists have in common at their beginning, or at

@@ -1,6 +1,7 @@
 package doc
 
 import (
+	"bytes"
 	"fmt"
 	"iter"
 	"slices"
@@ -54,6 +55,8 @@ type Effect struct {
 //     that never was. The journal's base and digest are there to prevent that.
 type Effects struct {
 	list []Effect
+	segs []segment // of the paths that a trail made
+	way  []segment // where it stood
 }
 
 // EffectsBetween returns the effects of one step from base to now.
@@ -69,11 +72,8 @@ func (e Effects) Len() int { return len(e.list) }
 // All yields the effects; a parent's members come in order of their names.
 func (e Effects) All() iter.Seq[Effect] { return slices.Values(e.list) }
 
-// Size returns the length of the JSON form in bytes.
-func (e Effects) Size() int { return e.form().Size() }
-
 // Equal reports whether both say the same.
-func (e Effects) Equal(f Effects) bool { return e.form().Equal(f.form()) }
+func (e Effects) Equal(f Effects) bool { return bytes.Equal(e.AppendJSON(nil), f.AppendJSON(nil)) }
 
 // Apply returns v with everything as the effects say. It is all or nothing: a
 // place whose parent is missing or of another kind, or a list that is shorter than
@@ -116,38 +116,6 @@ func (o *owner) applyEffect(v Value, e *Effect) (Value, error) {
 	}
 }
 
-// form is the JSON form as a value.
-func (e Effects) form() Value {
-	var set, tail, all Builder
-	var unset []Value
-	for _, x := range e.list {
-		at := x.Path.String()
-		switch x.Kind {
-		case EffectSet:
-			set.Add(at, x.Value)
-		case EffectUnset:
-			unset = append(unset, text(at))
-		case EffectTail:
-			tail.Add(at, MustObject(map[string]Value{"from": Int(int64(x.From)), "items": x.Value}))
-		}
-	}
-	if set.Len() > 0 {
-		all.Add("set", must(set.Object()))
-	}
-	if tail.Len() > 0 {
-		all.Add("tail", must(tail.Object()))
-	}
-	if len(unset) > 0 {
-		all.Add("unset", List(unset...))
-	}
-	return must(all.Object())
-}
-
-// MarshalJSON returns the journal's form, an object of up to three members that
-// are left out when empty: "set" maps paths to values, "unset" lists paths, and
-// "tail" maps paths of lists to {"from": position, "items": [what is there]}.
-func (e Effects) MarshalJSON() ([]byte, error) { return e.form().Encode(), nil }
-
 // UnmarshalJSON reads the journal's form. Unknown fields, texts that are no
 // paths, and places inside other places are refused with [ErrBadOp].
 func (e *Effects) UnmarshalJSON(data []byte) error {
@@ -170,7 +138,7 @@ func (e *Effects) UnmarshalJSON(data []byte) error {
 type effectsReader struct {
 	form *form
 	list []Effect
-	seen mark
+	seen claims
 }
 
 // section returns a member of the given kind, or an empty value of none.
@@ -222,24 +190,32 @@ func (r *effectsReader) tails() {
 	}
 }
 
-// claim marks the place of an effect, and reports whether it was free.
-func (m *mark) claim(x Effect) bool {
+// claims are the places of effects that were read.
+type claims struct {
+	whole bool
+	names map[string]*claims
+	cut   bool // from tail on
+	tail  int
+}
+
+// claim notes the place of an effect, and reports whether it was free.
+func (m *claims) claim(x Effect) bool {
 	for _, s := range x.Path.segs {
 		if m.whole || m.cut && s.pos >= m.tail {
 			return false
 		}
 		if m.names == nil {
-			m.names = make(map[string]*mark)
+			m.names = make(map[string]*claims)
 		}
 		kid := m.names[s.name]
 		if kid == nil {
-			kid = new(mark)
+			kid = new(claims)
 			m.names[s.name] = kid
 		}
 		m = kid
 	}
 	if x.Kind != EffectTail {
-		free := m.empty()
+		free := !m.whole && !m.cut && len(m.names) == 0
 		m.whole = true
 		return free
 	}

@@ -162,7 +162,6 @@ func shortEscape(c byte) byte {
 
 // appendEscaped appends s in quotes.
 func appendEscaped(dst []byte, s string) []byte {
-	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
 	done := 0 // bytes of s appended
 	for i := range len(s) {
@@ -172,11 +171,16 @@ func appendEscaped(dst []byte, s string) []byte {
 		}
 		dst = append(dst, s[done:i]...)
 		done = i + 1
-		if e := shortEscape(c); e != 0 {
-			dst = append(dst, '\\', e)
-		} else {
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
-		}
+		dst = appendEscape(dst, c)
 	}
 	return append(append(dst, s[done:]...), '"')
+}
+
+// appendEscape appends a byte that cannot stand in a string as it is.
+func appendEscape(dst []byte, c byte) []byte {
+	const hex = "0123456789abcdef"
+	if e := shortEscape(c); e != 0 {
+		return append(dst, '\\', e)
+	}
+	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }

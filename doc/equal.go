@@ -52,11 +52,11 @@ func leftmost(n *node) *node {
 // same reports whether v and w are equal at a glance: scalars, or trees that are
 // one and the same. It never looks into a tree.
 func (v Value) same(w Value) bool {
-	if v.kind != w.kind {
+	switch {
+	case v.kind != w.kind || v.bits != w.bits:
 		return false
+	case v.ref == w.ref: // a tree, or a text; nothing has neither
+		return true
 	}
-	if v.kind >= KindList {
-		return v.ref == w.ref
-	}
-	return v.Equal(w)
+	return v.kind == KindString && v.str() == w.str()
 }

@@ -106,3 +106,36 @@ const (
 	Fanout      = fanout
 	MaxDistance = maxDistance
 )
+
+// BuiltForm is the JSON form of effects, made the plain way: as a value.
+func BuiltForm(e Effects) Value {
+	var set, tail, all Builder
+	var unset []Value
+	for _, x := range e.list {
+		at := x.Path.String()
+		switch x.Kind {
+		case EffectSet:
+			set.Add(at, x.Value)
+		case EffectUnset:
+			unset = append(unset, text(at))
+		case EffectTail:
+			tail.Add(at, MustObject(map[string]Value{"from": Int(int64(x.From)), "items": x.Value}))
+		}
+	}
+	if set.Len() > 0 {
+		all.Add("set", must(set.Object()))
+	}
+	if tail.Len() > 0 {
+		all.Add("tail", must(tail.Object()))
+	}
+	if len(unset) > 0 {
+		all.Add("unset", List(unset...))
+	}
+	return must(all.Object())
+}
+
+// EffectsOf are these effects, right or wrong.
+func EffectsOf(list ...Effect) Effects { return Effects{list: list} }
+
+// ComparePointers is how paths are ordered in what is stored.
+func ComparePointers(p, q Path) int { return comparePointers(p, q) }

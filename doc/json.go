@@ -21,7 +21,7 @@ func (op Op) String() string { return wire(op.MarshalJSON()) }
 func (e Edit) String() string { return wire(e.MarshalJSON()) }
 
 // String returns the journal's form.
-func (e Effects) String() string { return string(e.form().Encode()) }
+func (e Effects) String() string { return string(e.AppendJSON(nil)) }
 
 func wire(text []byte, err error) string {
 	if err != nil {

@@ -52,8 +52,14 @@ func branchOf(kids []*node) *node {
 	return n
 }
 
-// width is the number of items or kids in this very node.
+// flat tells that there is a leaf, or nothing.
+func (n *node) flat() bool { return n == nil || n.height == 0 }
+
+// width is the number of items or kids in this very node, 0 where there is none.
 func (n *node) width() int {
+	if n == nil {
+		return 0
+	}
 	if n.height == 0 {
 		return len(n.vals)
 	}

@@ -1,11 +1,5 @@
 package doc
 
-import (
-	"maps"
-	"slices"
-	"strconv"
-)
-
 // Trail collects which places of a document a history touched, so that [Effects]
 // can be made of them that are right on every state of that history. The zero
 // Trail is empty. A trail is for one goroutine at a time.
@@ -22,10 +16,10 @@ const maxMarks = 8192
 
 // mark says what was touched at a place and below it.
 type mark struct {
-	whole bool             // all of it; the rest is empty then
-	names map[string]*mark // members of an object
-	items map[int]*mark    // items of a list, all before the tail
-	cut   bool             // the list was touched from tail to its end, its length included
+	whole bool         // all of it; the rest is empty then
+	names kids[string] // members of an object
+	items kids[int]    // items of a list, all before the tail
+	cut   bool         // the list was touched from tail to its end, its length included
 	tail  int
 }
 
@@ -61,25 +55,24 @@ func (t *Trail) Empty() bool { return t.root.empty() }
 // Reset forgets everything.
 func (t *Trail) Reset() { *t = Trail{} }
 
-// Effects returns the present content of every place touched; now is the last
-// state that was given to [Trail.Add].
-func (t *Trail) Effects(now Value) Effects {
-	var e Effects
-	t.root.effects(now, true, nil, &e)
-	return e
-}
-
 func (m *mark) empty() bool { return !m.whole && !m.cut && len(m.names) == 0 && len(m.items) == 0 }
 
+// count is how many marks there are; nil is one that says that all was touched.
 func (m *mark) count() int {
-	n := 1
-	for _, kid := range m.names {
-		n += kid.count()
+	if m == nil {
+		return 1
 	}
-	for _, kid := range m.items {
-		n += kid.count()
+	return 1 + m.names.count() + m.items.count()
+}
+
+// own is the same mark, in memory of its own; nil stays nil.
+func (m *mark) own() *mark {
+	if m == nil {
+		return nil
 	}
-	return n
+	c := *m
+	c.names, c.items = m.names.own(), m.items.own()
+	return &c
 }
 
 // absorb adds the marks of d, and returns how many it created.
@@ -92,35 +85,18 @@ func (m *mark) absorb(d *mark) int {
 		*m = mark{whole: true}
 		return 0
 	}
-	created := 0
-	for name, kid := range d.names {
-		if m.names == nil {
-			m.names = make(map[string]*mark)
-		}
-		created += absorbInto(m.names, name, kid)
-	}
 	if d.cut {
 		m.cutAt(d.tail)
 	}
-	for i, kid := range d.items {
-		if m.cut && i >= m.tail {
-			continue
-		}
-		if m.items == nil {
-			m.items = make(map[int]*mark)
-		}
-		created += absorbInto(m.items, i, kid)
+	others := d.items
+	if m.cut {
+		n, _ := others.find(m.tail)
+		others = others[:n]
 	}
-	return created
-}
-
-func absorbInto[K comparable](kids map[K]*mark, at K, d *mark) int {
-	kid, created := kids[at], 0
-	if kid == nil {
-		kid, created = new(mark), 1
-		kids[at] = kid
-	}
-	return created + kid.absorb(d)
+	var named, listed int
+	m.names, named = m.names.absorb(d.names)
+	m.items, listed = m.items.absorb(others)
+	return named + listed
 }
 
 // cutAt marks everything from position i on.
@@ -128,11 +104,7 @@ func (m *mark) cutAt(i int) {
 	if !m.cut || i < m.tail {
 		m.cut, m.tail = true, i
 	}
-	for at := range m.items {
-		if at >= m.tail {
-			delete(m.items, at)
-		}
-	}
+	m.items = m.items.before(m.tail)
 }
 
 // touch marks what differs between two values, and returns how many marks it
@@ -153,39 +125,27 @@ func (m *mark) touch(a, b Value) int {
 
 func (m *mark) isList() bool { return m.cut || len(m.items) > 0 }
 
-func (m *mark) touchObject(a, b Value) int {
-	created := 0
+func (m *mark) touchObject(a, b Value) (created int) {
+	var fresh kids[string]
 	walkMembers(a, b, func(name string, x, y Value, in side) {
-		if in == inBoth {
-			created += touchInto(&m.names, name, x, y)
-			return
-		}
-		if m.names == nil {
-			m.names = make(map[string]*mark)
-		}
-		if m.names[name] == nil {
+		i, found := m.names.find(name)
+		switch {
+		case found && in == inBoth:
+			created += m.names[i].touch(x, y)
+		case found:
+			m.names[i].mark = nil
+		case in != inBoth:
+			fresh = append(fresh, kid[string]{at: name})
 			created++
+		default:
+			if k, n, ok := sprouted(name, x, y); ok {
+				fresh = append(fresh, k)
+				created += n
+			}
 		}
-		m.names[name] = &mark{whole: true}
 	})
+	m.names = m.names.with(fresh)
 	return created
-}
-
-// touchInto marks what differs at one key, if anything does.
-func touchInto[K comparable](kids *map[K]*mark, at K, x, y Value) int {
-	if kid := (*kids)[at]; kid != nil {
-		return kid.touch(x, y)
-	}
-	kid := new(mark)
-	created := kid.touch(x, y)
-	if kid.empty() {
-		return 0
-	}
-	if *kids == nil {
-		*kids = make(map[K]*mark)
-	}
-	(*kids)[at] = kid
-	return created + 1
 }
 
 // touchList marks the items that differ, and from where on the lengths do. If
@@ -205,12 +165,24 @@ func (m *mark) touchList(a, b Value) int {
 	if la != lb {
 		m.cutAt(min(la, lb))
 	}
-	created := 0
-	for _, i := range differ {
-		if !m.cut || i < m.tail {
-			created += touchInto(&m.items, i, a.Index(i), b.Index(i))
+	return m.touchItems(a, b, differ)
+}
+
+// touchItems marks what differs at some positions, which are in order, before the tail.
+func (m *mark) touchItems(a, b Value, differ []int) (created int) {
+	var fresh kids[int]
+	for _, at := range differ {
+		if m.cut && at >= m.tail {
+			break
+		}
+		if i, found := m.items.find(at); found {
+			created += m.items[i].touch(a.Index(at), b.Index(at))
+		} else if k, n, ok := sprouted(at, a.Index(at), b.Index(at)); ok {
+			fresh = append(fresh, k)
+			created += n
 		}
 	}
+	m.items = m.items.with(fresh)
 	return created
 }
 
@@ -230,37 +202,4 @@ func differingItems(a, b Value, first, most int) (differ []int, few bool) {
 		y.skip()
 	}
 	return differ, true
-}
-
-// effects adds what is now at the marked places to e. found is false where
-// nothing is.
-func (m *mark) effects(now Value, found bool, path []segment, e *Effects) {
-	at := func() Path { return Path{slices.Clone(path)} }
-	fits := len(m.names) == 0 || now.kind == KindObject
-	if m.isList() {
-		fits = now.kind == KindList && (!m.cut || m.tail <= now.Len())
-	}
-	switch {
-	case m.empty():
-		return
-	case !found:
-		e.list = append(e.list, Effect{Kind: EffectUnset, Path: at()})
-		return
-	case m.whole || !fits:
-		e.list = append(e.list, Effect{Kind: EffectSet, Path: at(), Value: now})
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(m.names)) {
-		val, ok := now.Member(name)
-		m.names[name].effects(val, ok, append(path, segmentOf(name)), e)
-	}
-	for _, i := range slices.Sorted(maps.Keys(m.items)) {
-		if i < now.Len() {
-			m.items[i].effects(now.Index(i), true, append(path, segmentOf(strconv.Itoa(i))), e)
-		}
-	}
-	if m.cut {
-		rest := List(appendItems(nil, now, m.tail, now.Len())...)
-		e.list = append(e.list, Effect{Kind: EffectTail, Path: at(), From: m.tail, Value: rest})
-	}
 }

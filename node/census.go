@@ -71,9 +71,10 @@ func (n *Node) takeCensus(ctx context.Context) error {
 		n.opts.Logger.DebugContext(ctx, "fleet not counted", "node", n.id, "err", err)
 		return nil
 	}
-	members := n.membersOf(ctx, recs)
 	if n.gate != nil {
-		n.gate.setCrowd(n.settled(n.crowdOf(members)))
+		n.gate.setCrowd(n.settled(n.crowdOf(n.membersOf(ctx, recs))))
+	} else { // only what is new is read: a large fleet has many beats
+		n.membersOf(ctx, n.strangers(recs))
 	}
 	suspects := n.takeIn(recs)
 	for _, id := range suspects[:min(len(suspects), maxCensusLooks)] {
@@ -95,6 +96,26 @@ func (n *Node) readBeats(ctx context.Context) ([]store.Record, error) {
 		recs = append(recs, rec)
 	}
 	return recs, nil
+}
+
+// strangers are the beats of nodes that the census before did not see.
+func (n *Node) strangers(recs []store.Record) (out []store.Record) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, rec := range recs {
+		if _, known := n.mu.seen[strings.TrimPrefix(rec.Key, beatPrefix)]; !known && rec.Key != n.beatKey() {
+			out = append(out, rec)
+		}
+	}
+	return out
+}
+
+// Nodes is how many nodes had a beat at the last census, or look, this one included: at least 1.
+// It does no I/O.
+func (n *Node) Nodes() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.mu.seen) + 1
 }
 
 // takeIn remembers which beats have stood still since when, forgets the deaths of nodes that

@@ -3,6 +3,7 @@ package profile
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/shoalworks/shoal/doc"
@@ -78,8 +79,15 @@ func (s *Session) journalableLocked() (doc.Value, uint64, []mark) {
 	return s.mu.data, s.mu.revision, s.mu.marks
 }
 
-// draft takes what is to be journaled now. ok is false when nothing is.
-func (s *Session) draft() (d *draft, ok bool) {
+// desk is where drafts are made, one after the other. What is sent is never on it.
+type desk struct {
+	effects doc.Effects
+	text    []byte
+}
+
+// draft takes what is to be journaled now. ok is false when nothing is. Its effects stay on the
+// desk, until the next draft.
+func (s *Session) draft(k *desk) (d *draft, ok bool) {
 	now := s.set.clk.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,12 +109,13 @@ func (s *Session) draft() (d *draft, ok bool) {
 			marks = append(marks, m)
 		}
 	}
+	j.tracks.effectsInto(&k.effects, data, revision)
 	d = &draft{
 		session: s, sent: appended{version: s.set.node.NewVersion("append", s.key), rev: revision}, cond: j.hold.version,
 		data: data, stored: s.mu.rec.data, opening: j.hold.state == journalClosed,
 		value: journal{
 			epoch: s.epoch, token: s.token, base: f.base, schema: s.mu.schema, rev: revision,
-			effects: j.tracks.effects(data, revision), marks: marks, audited: s.auditedLocked(revision),
+			effects: k.effects, marks: marks, audited: s.auditedLocked(revision),
 		},
 	}
 	if j.digest.revision == f.base {
@@ -143,25 +152,27 @@ func (s *Session) strayLocked(err error) {
 	}
 }
 
-// encode makes the stored form, off the session's lock. It tells whether it is small enough.
-func (d *draft) encode() bool {
+// encode makes the stored form, off the session's lock, once what was drafted before has been
+// encoded. It tells whether it is small enough.
+func (d *draft) encode(k *desk) bool {
 	if d.value.baseDigest == "" {
 		d.value.baseDigest = d.stored.Digest()
 	}
-	limit := d.session.set.opts.JournalBytes
-	if d.value.effects.Size() > limit {
+	k.text = d.value.appendTo(k.text[:0])
+	d.value.effects = doc.Effects{}
+	if len(k.text) > d.session.set.opts.JournalBytes {
 		return false
 	}
-	d.text = d.value.encode()
-	return len(d.text) <= limit
+	d.text = slices.Clone(k.text) // which whoever sends it may read for longer than the call takes
+	return true
 }
 
-// tx is the append as it is sent.
-func (d *draft) tx() store.Tx {
-	return store.Tx{{
+// write is the append as it is sent.
+func (d *draft) write() store.Write {
+	return store.Write{
 		Key: journalKey(d.session.set.name, d.session.key), Op: store.Put, Value: d.text,
 		If: store.Is(d.cond), Version: d.sent.version,
-	}}
+	}
 }
 
 // tooLarge has the session saved, since the journal does not take so much.

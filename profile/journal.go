@@ -33,7 +33,12 @@ func (j journal) sealed(by string) journal {
 
 // encode is the stored form: canonical JSON.
 func (j journal) encode() []byte {
-	w := form.NewWriter(make([]byte, 0, j.effects.Size()+envelopeRoom+128*len(j.marks)), j.extras)
+	return j.appendTo(make([]byte, 0, j.effects.Size()+envelopeRoom+128*len(j.marks)))
+}
+
+// appendTo appends the stored form.
+func (j journal) appendTo(dst []byte) []byte {
+	w := form.NewWriter(dst, j.extras)
 	if j.audited != 0 {
 		w.Count("audited", j.audited)
 	}
@@ -43,7 +48,7 @@ func (j journal) encode() []byte {
 		form.AppendList(&w, "commits", j.marks, appendMark)
 	}
 	w.At("effects")
-	w.Out = append(w.Out, encodeEffects(j.effects)...)
+	w.Out = j.effects.AppendJSON(w.Out)
 	w.Count("epoch", j.epoch)
 	w.Count("format", journalFormat)
 	w.Count("rev", j.rev)
@@ -53,14 +58,6 @@ func (j journal) encode() []byte {
 	}
 	w.Text("token", j.token)
 	return w.Close()
-}
-
-func encodeEffects(e doc.Effects) []byte {
-	text, err := e.MarshalJSON()
-	if err != nil {
-		panic("profile: effects of valid values do not encode: " + err.Error())
-	}
-	return text
 }
 
 // decodeJournal reads the stored form as decodeRecord does: errLaterFormat is an unknown

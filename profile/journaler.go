@@ -159,6 +159,7 @@ func (s *Set) journalAll(sessions []*Session, listed bool) {
 		later []*Session
 		batch []*draft
 		bytes int
+		place desk
 	)
 	for _, sess := range sessions {
 		ready, again := sess.dueAppend(now, listed)
@@ -168,11 +169,11 @@ func (s *Set) journalAll(sessions []*Session, listed bool) {
 		if !ready {
 			continue
 		}
-		d, ok := sess.draft()
+		d, ok := sess.draft(&place)
 		if !ok {
 			continue
 		}
-		if !d.encode() {
+		if !d.encode(&place) {
 			sess.tooLarge()
 			continue
 		}
@@ -198,17 +199,8 @@ func (s *Set) journalCall() (context.Context, context.CancelFunc) {
 // Its order is that of the keys, not of who came first.
 func (s *Set) sendBatch(batch []*draft) {
 	slices.SortFunc(batch, func(a, b *draft) int { return strings.Compare(a.session.key, b.session.key) })
-	txs := make([]store.Tx, 0, 2*len(batch))
-	for _, d := range batch {
-		txs = append(txs, d.tx())
-	}
-	for _, d := range batch {
-		if d.marker != 0 {
-			txs = append(txs, s.mark(d))
-		}
-	}
 	ctx, cancel := s.journalCall()
-	errs := s.fast.Commit(ctx, txs...)
+	errs := s.fast.Commit(ctx, s.txsOf(batch)...)
 	cancel()
 	open := s.appendedAll(batch, errs)
 	if len(open) == 0 {
@@ -224,6 +216,30 @@ func (s *Set) sendBatch(batch []*draft) {
 		}
 		d.session.found(d, r, err)
 	}
+}
+
+// txsOf are the appends of a batch, and behind them the markers that go with some.
+func (s *Set) txsOf(batch []*draft) []store.Tx {
+	n := len(batch)
+	for _, d := range batch {
+		if d.marker != 0 {
+			n++
+		}
+	}
+	writes := make([]store.Write, 0, n) // never moves: each transaction is a part of it
+	for _, d := range batch {
+		writes = append(writes, d.write())
+	}
+	for _, d := range batch {
+		if d.marker != 0 {
+			writes = append(writes, s.mark(d))
+		}
+	}
+	txs := make([]store.Tx, n)
+	for i := range txs {
+		txs[i] = store.Tx(writes[i : i+1 : i+1])
+	}
+	return txs
 }
 
 // appendedAll takes in the answers to a call, and tells which journals are to be read.

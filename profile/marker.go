@@ -28,12 +28,12 @@ func markerToken(value []byte) string {
 }
 
 // mark leaves the marker of a session.
-func (s *Set) mark(d *draft) store.Tx {
+func (s *Set) mark(d *draft) store.Write {
 	text, err := json.Marshal(marker{Token: d.session.token})
 	if err != nil {
 		panic("profile: a token does not encode: " + err.Error())
 	}
-	return store.Tx{{
+	return store.Write{
 		Key: markerPrefix(s.node.ID(), s.name) + d.session.key, Op: store.Put, Value: text, If: store.Any(), Version: d.marker,
-	}}
+	}
 }

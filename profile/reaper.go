@@ -22,6 +22,7 @@ const (
 	maxMarkers = 4096 // markers of one dead node that are looked at in one round
 	wideEvery  = 40   // rounds from one that looks for markers of nodes without a beat to the next
 	maxMarked  = 256  // nodes with markers that such a round looks at
+	wideNodes  = 8    // nodes of a larger fleet that have such a round in wideEvery rounds: they all would find the same
 )
 
 // reaping is the state of the reaper of a set: one round at a time.
@@ -65,7 +66,7 @@ func (s *Set) reapDue(ctx context.Context, now time.Time) time.Time {
 		return m.due
 	}
 	m.due = now.Add(s.opts.ReapEvery)
-	scan := s.reaping.rounds%wideEvery == 0
+	scan := isWide(s.reaping.rounds, s.node.ID(), s.node.Nodes())
 	s.reaping.rounds++
 	if dead := s.node.Dead(); (scan || len(s.reaping.absent) > 0 || len(dead) > 0) && !s.isClosing() {
 		m.busy = true
@@ -73,6 +74,16 @@ func (s *Set) reapDue(ctx context.Context, now time.Time) time.Time {
 		s.tasks.start(func() { s.reapRound(ctx, dead, scan) })
 	}
 	return m.due
+}
+
+// isWide tells which rounds of a node in a fleet of so many are wide. In a fleet of more than
+// wideNodes the nodes take turns, each at a time of its own.
+func isWide(round int, id string, nodes int) bool {
+	if round%wideEvery != 0 {
+		return false
+	}
+	turns := max(1, (nodes+wideNodes-1)/wideNodes)
+	return (round/wideEvery+int(spread(id, time.Duration(turns))))%turns == 0
 }
 
 // reapRound looks after all dead nodes, and now and then for nodes that have left markers and

@@ -352,7 +352,8 @@ func (s *Session) keepsStoredLocked() bool {
 // wouldKeepLocked tells that a save of this data would keep what is stored. Sizes are compared
 // in the game's form: the stored one may be shorter.
 func (s *Session) wouldKeepLocked(data doc.Value) bool {
-	return keepStored(s.mu.rec.data.Size()+s.mu.gain, data.Size(), s.set.opts.HardBytes)
+	size, limit := data.Size(), s.set.opts.HardBytes
+	return size > limit && keepStored(s.mu.rec.data.Size()+s.mu.gain, size, limit)
 }
 
 // failed takes in a write that was refused for certain, or whose outcome stays open. A final

@@ -60,12 +60,24 @@ func (t *tracks) cover(base uint64) bool { return t.spans[0].from <= base }
 
 // effects are what the journal of a state holds: everything touched from the oldest span on,
 // up to the state, which is the newest one or one at which a span begins.
-func (t *tracks) effects(now doc.Value, revision uint64) doc.Effects {
-	var all doc.Trail
-	for i := range t.spans {
-		if t.spans[i].from < revision {
-			all.Join(&t.spans[i].trail)
-		}
+func (t *tracks) effects(now doc.Value, revision uint64) (e doc.Effects) {
+	t.effectsInto(&e, now, revision)
+	return e
+}
+
+// effectsInto is effects in the memory of earlier ones (see [doc.Trail.EffectsInto]).
+func (t *tracks) effectsInto(e *doc.Effects, now doc.Value, revision uint64) {
+	n := 0
+	for n < len(t.spans) && t.spans[n].from < revision {
+		n++
 	}
-	return all.Effects(now)
+	if n == 1 { // as it is unless a save is under way
+		t.spans[0].trail.EffectsInto(e, now)
+		return
+	}
+	var all doc.Trail
+	for i := range t.spans[:n] {
+		all.Join(&t.spans[i].trail)
+	}
+	all.EffectsInto(e, now)
 }

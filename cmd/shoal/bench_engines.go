@@ -21,6 +21,7 @@ type benchEnginesCommand struct {
 	Players int           `default:"30000" help:"Their players, at least one for each node."`
 	For     time.Duration `default:"3s" help:"How long each thing is measured at a time; fleets ten times as long."`
 	Beat    time.Duration `default:"1s" help:"How often nodes beat; one is dead after four."`
+	Only    string        `default:"all" enum:"all,fleets,fleet" help:"What to measure: all, fleets alone, or fleet, the largest one alone. Default all."`
 	Profile string        `type:"path" placeholder:"FILE" help:"Write a profile of this process while the largest fleet plays there. Default: none."`
 	Out     string        `type:"path" placeholder:"FILE" help:"Write the part on engines of the page there, and leave the others. Default: standard output."`
 }
@@ -34,10 +35,18 @@ journal is, and what it costs. Works in a schema and under a prefix of its own, 
 servers is touched. Prints a part of a page of Markdown; progress goes to standard error.
 
   shoal bench engines --store postgres://localhost/shoal --fast redis://localhost --max 100000 --nodes 30 --players 3000
+  shoal bench engines --only fleet --nodes 30 --players 3000 --profile fleet.prof    with $SHOAL_STORE and $SHOAL_FAST
   make performance    on private engines
 
 Exit codes: 0 done; 1 failed; 2 wrong flags; 4 no store.`
 }
+
+// What to measure.
+const (
+	onlyAll    = "all"
+	onlyFleets = "fleets"
+	onlyFleet  = "fleet" // the largest
+)
 
 // leastNodes is the least number of nodes of the largest fleet.
 const leastNodes = 6
@@ -73,6 +82,9 @@ func (c *benchEnginesCommand) problems() error {
 	if c.Nodes < leastNodes || c.Players < c.Nodes {
 		errs = append(errs, fmt.Errorf("--nodes, --players: at least %d nodes, and a player for each, expected, got %d and %d", leastNodes, c.Nodes, c.Players))
 	}
+	if c.Only != onlyAll && c.Out != "" {
+		errs = append(errs, fmt.Errorf("--out: not with --only %s, whose part lacks the rest", c.Only))
+	}
 	if c.For <= 0 || c.Beat <= 0 {
 		errs = append(errs, errors.New("--for, --beat: more than 0 expected"))
 	}
@@ -92,6 +104,9 @@ func (c *benchEnginesCommand) words() string {
 	}
 	if out = append(out, commonWords(c.For, "")...); c.Beat != time.Second {
 		out = append(out, fmt.Sprintf("--beat %v", c.Beat))
+	}
+	if c.Only != onlyAll {
+		out = append(out, "--only "+c.Only)
 	}
 	return strings.Join(out, " ")
 }
@@ -122,6 +137,9 @@ func (c *benchEnginesCommand) measure(ctx context.Context, say func(string, ...a
 	if err := b.run(ctx, &r); err != nil {
 		return "", err
 	}
+	if c.Only != onlyAll {
+		return fleetsPart(c.words(), thisMachine(g.versions), r), nil
+	}
 	return enginesPart(c.words(), thisMachine(g.versions), r), nil
 }
 
@@ -136,10 +154,11 @@ type engineBench struct {
 
 // run measures one thing after the other.
 func (b *engineBench) run(ctx context.Context, r *engineResult) (err error) {
-	for _, step := range []struct {
+	type step struct {
 		what string
 		do   func() error
-	}{
+	}
+	steps := []step{
 		{"hand-overs", func() error { r.handOver, err = b.handOvers(ctx); return err }},
 		{"takeovers", func() error { r.takeover, err = b.takeovers(ctx); return err }},
 		{"durable updates", func() error { r.records, err = b.records(ctx); return err }},
@@ -147,7 +166,11 @@ func (b *engineBench) run(ctx context.Context, r *engineResult) (err error) {
 		{"boards on Redis", func() error { r.redis, err = b.redisBoards(ctx); return err }},
 		{"boards on PostgreSQL", func() error { r.postgres, err = b.postgresBoards(ctx); return err }},
 		{"fleets", func() error { r.crowds, err = b.crowds(ctx); return err }},
-	} {
+	}
+	if b.options.Only != onlyAll {
+		steps = steps[len(steps)-1:]
+	}
+	for _, step := range steps {
 		b.say("%s", step.what)
 		if err := step.do(); err != nil {
 			return fmt.Errorf("bench of %s: %w", step.what, err)

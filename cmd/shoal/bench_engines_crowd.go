@@ -41,10 +41,14 @@ type crowdResult struct {
 	failure               error // what ended it, or its closing
 }
 
-// crowds measures a sixth of the largest fleet, a third, and all of it. When one fails the
-// others stay.
+// crowds measures a sixth of the largest fleet, a third, and all of it, unless only that one is
+// wanted. When one fails the others stay.
 func (b *engineBench) crowds(ctx context.Context) (all []crowdResult, err error) {
-	for _, part := range [...]int{6, 3, 1} {
+	parts := []int{6, 3, 1}
+	if b.options.Only == onlyFleet {
+		parts = parts[2:]
+	}
+	for _, part := range parts {
 		r := crowdResult{nodes: b.options.Nodes / part}
 		each := b.options.Players / b.options.Nodes
 		r.players, r.wanted = r.nodes*each, float64(r.nodes*each+syncsASecond)

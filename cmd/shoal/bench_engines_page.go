@@ -16,15 +16,29 @@ func enginesPart(command string, m machine, r engineResult) string {
 	writeTable(&out, append([][]string{{"what", "measured", "of the plain way", "goal", "processor of PostgreSQL", "of Redis"}}, engineRows(r)...))
 	fmt.Fprintf(&out, playersIntro, latency(4*r.beat), victims)
 	writeTable(&out, append([][]string{{"what", "measured", "goal"}}, playerRows(r)...))
-	fmt.Fprintf(&out, crowdsIntro, latency(r.beat), pools(r))
-	writeTable(&out, crowdRows(r))
+	out.WriteString("\n")
+	writeFleets(&out, r)
+	return out.String()
+}
+
+// fleetsPart is the part when only fleets were measured.
+func fleetsPart(command string, m machine, r engineResult) string {
+	var out strings.Builder
+	writeHeading(&out, "engines", command, m)
+	writeFleets(&out, r)
+	return out.String()
+}
+
+// writeFleets is the section on fleets.
+func writeFleets(out *strings.Builder, r engineResult) {
+	fmt.Fprintf(out, crowdsIntro, latency(r.beat), pools(r))
+	writeTable(out, crowdRows(r))
 	for _, c := range r.crowds {
 		if c.failure != nil {
 			first, _, _ := strings.Cut(c.failure.Error(), "\n")
-			fmt.Fprintf(&out, "\nThe fleet of %s nodes failed: %s\n", count(c.nodes), first)
+			fmt.Fprintf(out, "\nThe fleet of %s nodes failed: %s\n", count(c.nodes), first)
 		}
 	}
-	return out.String()
 }
 
 const enginesIntro = "## Drivers beside the engines themselves\n\n" +
@@ -43,7 +57,7 @@ const playersIntro = "\n## Between two nodes\n\n" +
 	"other node holds, with a change in it that is not saved. A *takeover* is a Load of what a crashed node held, from the crash to\n" +
 	"the session, with what was synced in it; DeadAfter is %s. %d nodes crash, each at another moment between two beats.\n\n"
 
-const crowdsIntro = "\n## Fleets\n\n" +
+const crowdsIntro = "## Fleets\n\n" +
 	"So many nodes in one process, with so many players, who all change two values of their 2 KB once a second; nodes beat every\n" +
 	"%s, journal as often, and save every 60 s. Each node has handles of its own, of one connection to each engine beside those\n" +
 	"for beats and messages%s. A beat is *missed* when none has landed for two beats. *Journal lag* is the age of a\n" +

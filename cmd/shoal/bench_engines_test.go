@@ -50,12 +50,27 @@ func TestBenchOfSmallEnginesFillsItsPart(t *testing.T) {
 	}
 }
 
+func TestBenchOfTheLargestFleetAlone(t *testing.T) {
+	t.Parallel()
+	postgres, redis := enginetest.OwnPostgres(t, nil), enginetest.OwnRedis(t, nil)
+	a := benchOf(t, "engines", "--store", postgres.URL("kept"), "--fast", redis.URL("kept"), "--nodes", "6", "--players", "24",
+		"--for", "50ms", "--beat", "300ms", "--only", "fleet")
+	if a.code != 0 || !strings.Contains(a.out, "| nodes / players | 6 / 24 |") || strings.Contains(a.out, "hand-over") {
+		t.Fatalf("exit %d, printed %q\n%s", a.code, a.out, a.err)
+	}
+	if !strings.Contains(a.out, "--players 24 --for 50ms --beat 300ms --only fleet\n") {
+		t.Errorf("the command is not told:\n%s", a.out)
+	}
+	measured(t, a.out, "changes/s", "journals written/s", "beats landed", "a beat takes", "processors: nodes and players")
+}
+
 func TestBenchOfEnginesRefusesWhatItCannotMeasure(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
 		"--store ./game: a PostgreSQL":        {"--store", "./game", "--fast", "redis://localhost"},
 		"--fast redis+cluster://a,b: a Redis": {"--store", "postgres://u:secret@localhost/db", "--fast", "redis+cluster://a,b"},
 		"a player for each, expected, got 7":  {"--store", "postgres://localhost/db", "--fast", "redis://localhost", "--nodes", "7", "--players", "6"},
+		"--out: not with --only fleet":        {"--store", "postgres://localhost/db", "--fast", "redis://localhost", "--only", "fleet", "--out", "part.md"},
 		"the server itself is measured":       {"--store", "postgres://localhost/db?pooler=transaction", "--fast", "redis://localhost"},
 		"refused":                             {"--store", "postgres://u:secret@localhost:1/db", "--fast", "redis://:secret@localhost:1"},
 	} {
