@@ -108,7 +108,7 @@ func (l *listening) step(ctx context.Context) error {
 func (l *listening) tune(ctx context.Context) error {
 	wanted := make(map[string]struct{})
 	var text strings.Builder
-	for _, topic := range l.bus.hub.topics() {
+	for _, topic := range l.bus.hub.Topics() {
 		channel := channelOf(l.bus.database.address.schema, topic)
 		wanted[channel] = struct{}{}
 		if _, ok := l.channels[channel]; !ok {
@@ -137,7 +137,7 @@ func (b *bus) hear(text string) {
 		b.database.options.Logger.Warn("foreign notification", "err", err)
 	case f.origin == b.origin: // delivered when it was published
 	case f.payload != nil:
-		b.hub.deliver(f.topic, f.payload)
+		b.hub.Deliver(f.topic, f.payload)
 	default:
 		select {
 		case b.fetch <- f:
@@ -194,7 +194,7 @@ func (b *bus) fetchAll(ctx context.Context, frames []frame) error {
 	})
 	for _, f := range frames {
 		if payload, ok := payloads[f.row]; ok && err == nil {
-			b.hub.deliver(f.topic, payload)
+			b.hub.Deliver(f.topic, payload)
 		}
 	}
 	return err
