@@ -138,6 +138,13 @@ func (c *changes) note() {
 	}
 }
 
+// watch has interrupt called for what changes from now on, and takes nothing over.
+func (c *changes) watch(interrupt context.CancelFunc) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.interrupt = interrupt
+}
+
 // applied is closed when the changes so far are known to the engine, or cannot be made known
 // just now.
 func (c *changes) applied() <-chan struct{} {

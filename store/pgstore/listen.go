@@ -51,8 +51,31 @@ func (b *bus) receiving(ctx context.Context) {
 	b.changes.take(nil)()
 }
 
-// listen listens on a connection of its own until that fails; heard tells that it stood.
+// awaitTopics waits until something is subscribed to: before, nobody needs a connection that
+// listens, as where the engine is only the durable part of a store. What has changed is left for
+// whoever makes it known.
+func (b *bus) awaitTopics(ctx context.Context) error {
+	for ctx.Err() == nil {
+		wait, interrupt := context.WithCancel(ctx)
+		b.changes.watch(interrupt)
+		wanted := len(b.hub.Topics()) > 0
+		if !wanted {
+			<-wait.Done()
+		}
+		interrupt()
+		if wanted {
+			return nil
+		}
+	}
+	return ended(ctx)
+}
+
+// listen listens, as soon as there is something to hear, on a connection of its own until that
+// fails; heard tells that it stood.
 func (b *bus) listen(ctx context.Context) (heard bool, err error) {
+	if err := b.awaitTopics(ctx); err != nil {
+		return false, err
+	}
 	config := b.database.address.pool.ConnConfig.Copy()
 	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { b.hear(n.Payload) }
 	c, err := pgx.ConnectConfig(ctx, config)
