@@ -449,7 +449,7 @@ func TestPoisonedValueDoesNotTakeOthersWithIt(t *testing.T) {
 func TestSearchForAPoisonedValueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := start(t, &board.Options{Boards: boards{"Kills": {}}})
-		r.store.failAll("merge", fault{err: store.ErrTooLarge}) // the disk is full
+		r.store.failAll("merge", fault{err: store.ErrTooLarge}) // whatever it is given
 		for i := range 5000 {
 			r.submit("Kills", fmt.Sprintf("u%d", i), 1)
 		}

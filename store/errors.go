@@ -9,10 +9,11 @@ import (
 var (
 	// ErrConflict: a condition did not hold; nothing was applied. See [ConflictError].
 	ErrConflict = errors.New("store: conflict")
-	// ErrUnavailable: the store did not take the call; nothing was applied. Retry later.
+	// ErrUnavailable: the store did not take the call; nothing was applied. Retry later. A full
+	// disk, or memory, is one of the reasons: room comes back.
 	ErrUnavailable = errors.New("store: unavailable")
-	// ErrTooLarge: a value, transaction or batch is over a limit; nothing was applied. SQLite
-	// says it of a full disk, too; PostgreSQL and Redis, whose room comes back, are ErrUnavailable.
+	// ErrTooLarge: a value, transaction or batch is over a limit; nothing was applied, and the
+	// same call never will be.
 	ErrTooLarge = errors.New("store: too large")
 	// ErrUnknown: it was applied, was not applied, or still will be. A read that does not
 	// show the write proves nothing until a later conditional write to the key has landed.

@@ -115,12 +115,9 @@ func (c *crowd) profile(largest bool) (stop func() error, err error) {
 const (
 	// spareConnections of PostgreSQL are left for others.
 	spareConnections = 10
-	// crowdConnections is how many connections a node has to PostgreSQL, and to Redis beside
-	// those for beats and messages.
+	// crowdConnections is how many connections a node has to PostgreSQL, which has neither its
+	// beats nor its messages, and to Redis beside those for both.
 	crowdConnections = 1
-	// poolConnections is how many connections a handle of PostgreSQL then takes: it keeps one for
-	// beats, wherever they go.
-	poolConnections = crowdConnections + 1
 	// startWidth is how many nodes start, and close, at once.
 	startWidth = 16
 )
@@ -128,7 +125,7 @@ const (
 // start starts the nodes. Each has handles of its own, with few connections, as a process of a
 // large fleet has them; of PostgreSQL as many as it allows.
 func (c *crowd) start(ctx context.Context, r *crowdResult) error {
-	r.pools = max(1, min(r.nodes, (c.bench.ground.connections-spareConnections)/poolConnections))
+	r.pools = max(1, min(r.nodes, (c.bench.ground.connections-spareConnections)/crowdConnections))
 	c.pools, c.redis = make([]*pgstore.Engine, r.pools), make([]*redisstore.Engine, r.nodes)
 	c.nodes, c.sessions = make([]*shoal.Node, r.nodes), make([][]*profile.Session, r.nodes)
 	err := inParallel(r.pools, startWidth, func(i int) (err error) {

@@ -25,13 +25,14 @@ var allowed = map[string][]string{
 	"internal/form":      {"doc"},
 	"store":              {},
 	"store/storetest":    {"store", "clock"},
-	"store/memstore":     {"store", "clock"},
+	"store/memstore":     {"store", "clock", "store/internal/hub"},
 	"store/faultstore":   {"store", "clock"},
 	"store/overlay":      {"store", "clock"},
-	"store/sqlitestore":  {"store", "clock", "store/internal/standings"},
-	"store/pgstore":      {"store", "clock", "store/internal/standings"},
-	"store/redisstore":   {"store", "clock", "store/internal/standings"},
+	"store/sqlitestore":  {"store", "clock", "store/internal/hub", "store/internal/standings"},
+	"store/pgstore":      {"store", "clock", "store/internal/hub", "store/internal/standings"},
+	"store/redisstore":   {"store", "clock", "store/internal/hub", "store/internal/standings"},
 
+	"store/internal/hub":       {"store"},
 	"store/internal/standings": {"store"},
 	"store/parity":             {},
 
@@ -75,7 +76,7 @@ var parts = []string{
 // domain is what the facade wires together.
 var domain = []string{
 	"doc", "schema", "codec", "exchange", "clock", "internal/name", "internal/form", "internal/field",
-	"store", "store/memstore", "store/sqlitestore", "store/pgstore", "store/redisstore", "store/internal/standings", "store/overlay", "internal/address",
+	"store", "store/memstore", "store/sqlitestore", "store/pgstore", "store/redisstore", "store/internal/hub", "store/internal/standings", "store/overlay", "internal/address",
 	"node", "pipeline", "profile", "shared", "board", "season",
 }
 

@@ -2,21 +2,17 @@ package memstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/hub"
 )
 
 // bus is one handle on the bus.
 type bus struct {
 	gate
-	hub *hub
-	own struct {
-		sync.Mutex
-		subscriptions map[*subscription]struct{}
-	}
+	wire *wire
+	hub  *hub.Hub // of this handle's subscriptions
 }
 
 // Publish implements store.Bus. It never waits for a receiver.
@@ -25,7 +21,7 @@ func (b *bus) Publish(ctx context.Context, topic string, payload []byte) error {
 		return err
 	}
 	defer b.leave()
-	b.hub.publish(topic, payload)
+	b.wire.publish(topic, payload)
 	return nil
 }
 
@@ -35,46 +31,21 @@ func (b *bus) Subscribe(ctx context.Context, topic string, receive func([]byte))
 		return nil, err
 	}
 	defer b.leave()
-	s := newSubscription(topic, b.hub.queue, receive, b.forget)
-	b.own.Lock()
-	defer b.own.Unlock()
-	if b.own.subscriptions == nil {
-		b.own.subscriptions = make(map[*subscription]struct{})
+	b.wire.join(b.hub)
+	s, err := b.hub.Subscribe(topic, receive)
+	if err != nil {
+		return nil, fmt.Errorf("memstore: subscribe: %w", err)
 	}
-	b.own.subscriptions[s] = struct{}{}
-	b.hub.add(s)
 	return s, nil
-}
-
-func (b *bus) forget(s *subscription) {
-	b.hub.remove(s)
-	b.own.Lock()
-	defer b.own.Unlock()
-	delete(b.own.subscriptions, s)
 }
 
 // Close implements store.Bus. Called from within a receiver it waits for the others only.
 func (b *bus) Close(ctx context.Context) error {
 	b.close()
-	standing := b.standing()
-	for _, s := range standing {
-		s.end()
+	b.wire.leave(b.hub)
+	b.hub.Close()
+	if err := b.hub.Wait(ctx); err != nil {
+		return fmt.Errorf("memstore: close: %w", err)
 	}
-	var errs []error
-	for _, s := range standing {
-		if err := s.wait(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("memstore: close: a receiver of %s still runs: %w: %w", s.topic, store.ErrUnavailable, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func (b *bus) standing() []*subscription {
-	b.own.Lock()
-	defer b.own.Unlock()
-	standing := make([]*subscription, 0, len(b.own.subscriptions))
-	for s := range b.own.subscriptions {
-		standing = append(standing, s)
-	}
-	return standing
+	return nil
 }

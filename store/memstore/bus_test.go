@@ -3,7 +3,6 @@ package memstore_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -27,24 +26,6 @@ func subscribe(t *testing.T, b store.Bus, receive func([]byte)) store.Subscripti
 		t.Fatal(err)
 	}
 	return s
-}
-
-// This bus keeps the order and loses nothing while queues have room.
-func TestMessagesComeInOrder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := process(t, memstore.New(nil)).Bus()
-		var got []string
-		subscribe(t, b, func(payload []byte) { got = append(got, string(payload)) })
-		var want []string
-		for i := range memstore.DefaultQueue {
-			want = append(want, fmt.Sprint(i))
-			publish(t, b, want[i])
-		}
-		synctest.Wait()
-		if !slices.Equal(got, want) {
-			t.Errorf("received %d messages, want %d in order", len(got), len(want))
-		}
-	})
 }
 
 // A full queue loses the oldest.
@@ -147,16 +128,4 @@ func TestCloseEndsOwnSubscriptions(t *testing.T) {
 			t.Errorf("received %d and %d, want 1 and 2", atA, atB)
 		}
 	})
-}
-
-func TestGoroutinesAreToldApart(t *testing.T) {
-	mine := memstore.Goroutine()
-	if mine == 0 || memstore.Goroutine() != mine {
-		t.Errorf("this goroutine is %d and then %d", mine, memstore.Goroutine())
-	}
-	other := make(chan uint64)
-	go func() { other <- memstore.Goroutine() }()
-	if n := <-other; n == mine || n == 0 {
-		t.Errorf("this goroutine is %d, another %d", mine, n)
-	}
 }

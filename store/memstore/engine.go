@@ -7,6 +7,7 @@ import (
 
 	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/hub"
 )
 
 // DefaultQueue is how many messages a subscription queues by default.
@@ -38,7 +39,7 @@ type Engine struct {
 	durable *recordMap
 	fast    *recordMap // the durable one unless Options.Apart
 	boards  *boardMap
-	hub     *hub
+	wire    *wire
 }
 
 // New makes an empty engine.
@@ -51,7 +52,7 @@ func New(o *Options) *Engine {
 		e.options.Queue = DefaultQueue
 	}
 	e.options.Clock = clock.Or(e.options.Clock)
-	e.hub = newHub(e.options.Queue)
+	e.wire = &wire{}
 	e.boards = newBoardMap(e.options.Clock)
 	e.durable = newRecordMap(e.options.Clock)
 	e.fast = e.durable
@@ -75,7 +76,9 @@ func (e *Engine) Fast() store.Records {
 func (e *Engine) Boards() store.Boards { return &boards{memory: e.boards} }
 
 // Bus opens a handle on the bus. Messages reach the subscriptions of all handles.
-func (e *Engine) Bus() store.Bus { return &bus{hub: e.hub} }
+func (e *Engine) Bus() store.Bus {
+	return &bus{wire: e.wire, hub: hub.New(hub.Options{Queue: e.options.Queue, LoseOldest: true})}
+}
 
 // Parts opens one handle of each kind, for a decorator. Fast is nil unless Options.Apart.
 func (e *Engine) Parts() store.Parts {

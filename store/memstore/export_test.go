@@ -67,6 +67,3 @@ func (b *Blocks) Sizes() []int {
 	}
 	return sizes
 }
-
-// Goroutine is the number of the running goroutine.
-func Goroutine() uint64 { return goroutine() }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/shoalworks/shoal/clock"
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/hub"
 )
 
 // bus is store.Bus: subscribers of this engine get a message at once, those of others by
@@ -19,7 +20,7 @@ import (
 type bus struct {
 	database *database
 	origin   string // of this engine's messages
-	hub      *hub
+	hub      *hub.Hub
 	outgoing chan outgoing
 	changes  changes
 	polls    atomic.Bool // messages go through the table; once true it stays
@@ -42,7 +43,7 @@ func startBus(ctx context.Context, d *database) *bus {
 		database: d, origin: newOrigin(), stop: stop, ended: make(chan struct{}),
 		outgoing: make(chan outgoing, d.options.BusQueue), fetch: make(chan frame, d.options.BusQueue),
 	}
-	b.hub = newHub(d.options.BusQueue, func(string) { b.changes.note() })
+	b.hub = hub.New(hub.Options{Queue: d.options.BusQueue, Changed: b.changes.note})
 	b.polls.Store(d.address.pooler)
 	for _, work := range []func(context.Context){b.publishing, b.receiving, b.fetching} {
 		b.workers.Go(func() { work(ctx) })
@@ -66,10 +67,10 @@ func (b *bus) Publish(ctx context.Context, topic string, payload []byte) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("pgstore: publish %s: %w", topic, ended(ctx))
 	}
-	if b.hub.isClosed() {
+	if b.hub.Closed() {
 		return fmt.Errorf("pgstore: publish %s: %w", topic, store.ErrClosed)
 	}
-	b.hub.deliver(topic, payload)
+	b.hub.Deliver(topic, payload)
 	select {
 	case b.outgoing <- outgoing{topic, append(make([]byte, 0, len(payload)), payload...)}:
 	default: // the engine is slow or away: a message may be lost
@@ -86,9 +87,9 @@ func (b *bus) Subscribe(ctx context.Context, topic string, receive func(payload 
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("pgstore: subscribe %s: %w", topic, ended(ctx))
 	}
-	s := b.hub.add(topic, receive)
-	if s == nil {
-		return nil, fmt.Errorf("pgstore: subscribe %s: %w", topic, store.ErrClosed)
+	s, err := b.hub.Subscribe(topic, receive)
+	if err != nil {
+		return nil, fmt.Errorf("pgstore: subscribe %s: %w", topic, err)
 	}
 	ctx, cancel := clock.WithTimeout(ctx, b.database.options.Clock, listenPatience)
 	defer cancel()
@@ -101,13 +102,11 @@ func (b *bus) Subscribe(ctx context.Context, topic string, receive func(payload 
 
 // Close implements store.Bus.
 func (b *bus) Close(ctx context.Context) error {
-	standing := b.hub.close()
+	b.hub.Close()
 	b.stop()
 	var errs []error
-	for _, s := range standing {
-		if err := s.wait(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("pgstore: close the bus: a receiver of %s runs: %w", s.topic, err))
-		}
+	if err := b.hub.Wait(ctx); err != nil {
+		errs = append(errs, fmt.Errorf("pgstore: close the bus: %w", err))
 	}
 	select {
 	case <-b.ended:
@@ -137,6 +136,13 @@ func (c *changes) note() {
 	if c.mu.interrupt != nil {
 		c.mu.interrupt()
 	}
+}
+
+// watch has interrupt called for what changes from now on, and takes nothing over.
+func (c *changes) watch(interrupt context.CancelFunc) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.interrupt = interrupt
 }
 
 // applied is closed when the changes so far are known to the engine, or cannot be made known

@@ -50,7 +50,7 @@
 // A topic is a channel of LISTEN and NOTIFY, so that a process gets only what it subscribes to;
 // what is over 7,900 bytes goes through the table messages and is fetched. Messages are sent by
 // a goroutine of their own, grouped, never within a transaction of records: NOTIFY makes commits wait
-// for each other. One connection listens. When it breaks, the next one listens to whatever is
+// for each other. One connection listens, from the first subscription on. When it breaks, the next one listens to whatever is
 // subscribed to then; messages meanwhile are lost to other processes, not within this one.
 //
 // Behind a pooler, and on engines without LISTEN, messages go through the table and are polled for

@@ -51,8 +51,31 @@ func (b *bus) receiving(ctx context.Context) {
 	b.changes.take(nil)()
 }
 
-// listen listens on a connection of its own until that fails; heard tells that it stood.
+// awaitTopics waits until something is subscribed to: before, nobody needs a connection that
+// listens, as where the engine is only the durable part of a store. What has changed is left for
+// whoever makes it known.
+func (b *bus) awaitTopics(ctx context.Context) error {
+	for ctx.Err() == nil {
+		wait, interrupt := context.WithCancel(ctx)
+		b.changes.watch(interrupt)
+		wanted := len(b.hub.Topics()) > 0
+		if !wanted {
+			<-wait.Done()
+		}
+		interrupt()
+		if wanted {
+			return nil
+		}
+	}
+	return ended(ctx)
+}
+
+// listen listens, as soon as there is something to hear, on a connection of its own until that
+// fails; heard tells that it stood.
 func (b *bus) listen(ctx context.Context) (heard bool, err error) {
+	if err := b.awaitTopics(ctx); err != nil {
+		return false, err
+	}
 	config := b.database.address.pool.ConnConfig.Copy()
 	config.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { b.hear(n.Payload) }
 	c, err := pgx.ConnectConfig(ctx, config)
@@ -108,7 +131,7 @@ func (l *listening) step(ctx context.Context) error {
 func (l *listening) tune(ctx context.Context) error {
 	wanted := make(map[string]struct{})
 	var text strings.Builder
-	for _, topic := range l.bus.hub.topics() {
+	for _, topic := range l.bus.hub.Topics() {
 		channel := channelOf(l.bus.database.address.schema, topic)
 		wanted[channel] = struct{}{}
 		if _, ok := l.channels[channel]; !ok {
@@ -137,7 +160,7 @@ func (b *bus) hear(text string) {
 		b.database.options.Logger.Warn("foreign notification", "err", err)
 	case f.origin == b.origin: // delivered when it was published
 	case f.payload != nil:
-		b.hub.deliver(f.topic, f.payload)
+		b.hub.Deliver(f.topic, f.payload)
 	default:
 		select {
 		case b.fetch <- f:
@@ -194,7 +217,7 @@ func (b *bus) fetchAll(ctx context.Context, frames []frame) error {
 	})
 	for _, f := range frames {
 		if payload, ok := payloads[f.row]; ok && err == nil {
-			b.hub.deliver(f.topic, payload)
+			b.hub.Deliver(f.topic, payload)
 		}
 	}
 	return err

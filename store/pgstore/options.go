@@ -20,8 +20,9 @@ type Options struct {
 	Logger *slog.Logger
 
 	// Connections is how many connections the pool holds at most, beside two for beats, four
-	// at most, and one for the bus. When all are busy callers wait. The address may say it, too
-	// (pool_max_conns), and then decides. Default: 16.
+	// at most, and one for the bus: these are made when the first beat comes and something is
+	// subscribed to, so not where another engine has beats and messages. When all are busy
+	// callers wait. The address may say it, too (pool_max_conns), and then decides. Default: 16.
 	Connections int
 
 	// Writers is how many groups of single-key transactions are under way at once, for the

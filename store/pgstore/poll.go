@@ -56,7 +56,7 @@ func (b *bus) poll(ctx context.Context) error {
 func (p *poller) step(ctx, wait context.Context, interrupt context.CancelFunc, idle *bool) error {
 	release := p.bus.changes.take(interrupt)
 	defer release()
-	topics := p.bus.hub.topics()
+	topics := p.bus.hub.Topics()
 	every := p.bus.database.options.PollEvery
 	switch {
 	case len(topics) == 0:
@@ -125,7 +125,7 @@ func (p *poller) page(ctx context.Context, topics []string) (int, error) {
 	}
 	for _, m := range news {
 		p.seen[m.id] = m.sent
-		p.bus.hub.deliver(m.topic, m.payload)
+		p.bus.hub.Deliver(m.topic, m.payload)
 	}
 	p.settle(now, news)
 	return len(news), nil

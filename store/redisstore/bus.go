@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/hub"
 )
 
 // bus is store.Bus by publish and subscribe. On a cluster every server passes every message
@@ -17,15 +18,20 @@ type bus struct {
 	gate
 	client rueidis.Client
 	keys   keys
-	hub    *hub
+	hub    *hub.Hub
+	heard  *heard
 	ear    *ear
 	start  sync.Once
 	look   func(context.Context) (store.Inspection, error)
 }
 
 func newBus(e *Engine, k keys) *bus {
-	h := newHub(e.options.BusQueue)
-	return &bus{client: e.clients.bus, keys: k, hub: h, ear: newEar(e.clients.bus, k, h, e.options), look: e.inspect}
+	b := &bus{client: e.clients.bus, keys: k, look: e.inspect}
+	b.hub = hub.New(hub.Options{Queue: e.options.BusQueue, Changed: func() { b.heard.signal() }})
+	b.heard = newHeard(b.hub.Topics)
+	deliver := func(topic, message string) { b.hub.Deliver(topic, []byte(message)) }
+	b.ear = newEar(e.clients.bus, k, b.heard, deliver, e.options)
+	return b
 }
 
 // Inspect implements store.Inspector.
@@ -59,14 +65,14 @@ func (b *bus) Subscribe(ctx context.Context, topic string, receive func(payload 
 	}
 	defer b.leave()
 	b.start.Do(b.ear.start)
-	s, heard, ok := b.hub.subscribe(topic, receive)
-	if !ok {
-		return nil, fmt.Errorf("redisstore: subscribe %s: %w", topic, store.ErrClosed)
+	s, err := b.hub.Subscribe(topic, receive)
+	if err != nil {
+		return nil, fmt.Errorf("redisstore: subscribe %s: %w", topic, err)
 	}
+	heard := b.heard.wait(topic)
 	if heard == nil {
 		return s, nil
 	}
-	var err error
 	select {
 	case err = <-heard:
 	case <-ctx.Done():
@@ -82,12 +88,10 @@ func (b *bus) Subscribe(ctx context.Context, topic string, receive func(payload 
 // Close implements store.Bus. A receiver that is in a call may go on until it returns.
 func (b *bus) Close(ctx context.Context) error {
 	b.start.Do(b.ear.never)
-	all := b.hub.close()
+	b.hub.Close()
+	b.heard.close()
 	b.ear.stop()
-	for _, s := range all {
-		s.end()
-	}
-	if err := errors.Join(b.hub.wait(ctx), b.ear.wait(ctx), b.close(ctx)); err != nil {
+	if err := errors.Join(b.hub.Wait(ctx), b.ear.wait(ctx), b.close(ctx)); err != nil {
 		return fmt.Errorf("redisstore: close the bus: %w", err)
 	}
 	return nil

@@ -21,19 +21,20 @@ const (
 
 var errDeaf = errors.New("redisstore: the connection of the bus is gone")
 
-// ear keeps one connection that hears what the hub wants to hear.
+// ear keeps one connection that hears what is wanted.
 type ear struct {
 	client  rueidis.Client
 	keys    keys
-	hub     *hub
+	heard   *heard
+	deliver func(topic, message string)
 	options Options
 	end     context.CancelFunc
 	ctx     context.Context //nolint:containedctx // it is the ear's life, and ends it
 	done    chan struct{}   // closed when the goroutine is gone
 }
 
-func newEar(c rueidis.Client, k keys, h *hub, o Options) *ear {
-	e := &ear{client: c, keys: k, hub: h, options: o, done: make(chan struct{})}
+func newEar(c rueidis.Client, k keys, h *heard, deliver func(topic, message string), o Options) *ear {
+	e := &ear{client: c, keys: k, heard: h, deliver: deliver, options: o, done: make(chan struct{})}
 	e.ctx, e.end = context.WithCancel(context.Background())
 	return e
 }
@@ -58,11 +59,11 @@ func (e *ear) wait(ctx context.Context) error {
 // run hears until the end: when a connection is lost, by the next.
 func (e *ear) run() {
 	defer close(e.done)
-	defer e.hub.deaf(errDeaf)
+	defer e.heard.deaf(errDeaf)
 	pause := earPause
 	for e.ctx.Err() == nil {
 		heard, err := e.hear()
-		e.hub.deaf(err)
+		e.heard.deaf(err)
 		if e.ctx.Err() != nil {
 			return
 		}
@@ -83,7 +84,7 @@ func (e *ear) hear() (heard bool, err error) {
 	defer d.Close()
 	channel := e.keys.channel("")
 	lost := d.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(m rueidis.PubSubMessage) {
-		e.hub.deliver(strings.TrimPrefix(m.Channel, channel), m.Message)
+		e.deliver(strings.TrimPrefix(m.Channel, channel), m.Message)
 	}})
 	have := make(map[string]bool)
 	for {
@@ -97,7 +98,7 @@ func (e *ear) hear() (heard bool, err error) {
 				err = errDeaf
 			}
 			return heard, err
-		case <-e.hub.wake:
+		case <-e.heard.wake:
 		case <-e.ctx.Done():
 			return heard, errDeaf
 		}
@@ -106,7 +107,7 @@ func (e *ear) hear() (heard bool, err error) {
 
 // follow subscribes to what is wanted, and not to what is not.
 func (e *ear) follow(d rueidis.DedicatedClient, have map[string]bool) error {
-	begin, end := e.hub.difference(have)
+	begin, end := e.heard.difference(have)
 	for some := range slices.Chunk(begin, earTogether) {
 		if err := e.ask(d, d.B().Subscribe().Channel(e.channels(some)...).Build()); err != nil {
 			return err
@@ -114,7 +115,7 @@ func (e *ear) follow(d rueidis.DedicatedClient, have map[string]bool) error {
 		for _, topic := range some {
 			have[topic] = true
 		}
-		e.hub.hears(some)
+		e.heard.hears(some)
 	}
 	for some := range slices.Chunk(end, earTogether) {
 		if err := e.ask(d, d.B().Unsubscribe().Channel(e.channels(some)...).Build()); err != nil {

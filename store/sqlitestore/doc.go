@@ -85,8 +85,11 @@
 // Bucket counts that cannot be right answer store.ErrUnavailable with a text that names the
 // board and says how to repair it.
 //
-// Whatever fails before the engine's COMMIT was not done (store.ErrUnavailable, or
-// store.ErrTooLarge for a full disk); an I/O error during COMMIT is store.ErrUnknown.
+// Whatever fails before the engine's COMMIT was not done, and is store.ErrUnavailable; an I/O
+// error during COMMIT is store.ErrUnknown. A full disk is store.ErrUnavailable whenever it is
+// found, since room comes back: nothing is half done, and the next call is served as soon as
+// there is room. A folder that is opened on a full disk, or used for the first time since,
+// cannot be read either until there is: the index of its log has to be made.
 // Errors of [Open] are this package's own sentinels.
 //
 // # Concurrency

@@ -77,13 +77,18 @@ func classify(err error, p phase) error {
 // Before COMMIT nothing is applied, whatever happens: the log has no commit record. During
 // COMMIT the commit record may have reached the file although the call failed (a failed
 // fsync), and a recovery after a crash may find it: the outcome is unknown. Two failures
-// of COMMIT are certain: a full disk (the commit record is the last thing written) and a
-// lock that was not free.
+// of COMMIT are certain: a full disk (the commit record is the last thing written, and a
+// part of it is none, since its checksum covers all of it) and a lock that was not free.
+//
+// A full disk is no store.ErrTooLarge: room comes back, and the same call can be done then.
+// SQLite has its own code for it where a write of a file finds no room. Elsewhere it is an
+// I/O error like others: the index of the log cannot grow, which may be after the commit
+// record was written; a quota is spent; room that was promised is missing at an fsync.
 func sentinel(code int, p phase) error {
 	switch {
-	case code == codeFull || code == codeTooBig:
+	case code == codeTooBig:
 		return store.ErrTooLarge
-	case p == beforeCommit || code == codeBusy || code == codeLocked:
+	case p == beforeCommit || code == codeBusy || code == codeLocked || code == codeFull:
 		return store.ErrUnavailable
 	}
 	return store.ErrUnknown

@@ -58,13 +58,6 @@ func (e *Engine) SizeBoards(bucket int64, shelf int) {
 	e.boards.sizes.Bucket, e.boards.sizes.Shelf, e.boards.sizes.Stretch = bucket, shelf, 0
 }
 
-// LimitPages lets records.db grow to so many pages, as a full disk would. It must come
-// before the first write.
-func (e *Engine) LimitPages(pages int) {
-	wr := e.durable.file.writer
-	wr.access.pragmas = append(wr.access.pragmas, pragma("max_page_count", pages))
-}
-
 // Do has the writer of records.db apply f.
 func (e *Engine) Do(ctx context.Context, f func(exec func(sql string) error) error) error {
 	return e.durable.file.writer.do(ctx, workFunc(f), 1, 0)

@@ -17,7 +17,7 @@ func (h *boards) Inspect(ctx context.Context) (store.Inspection, error) { return
 
 // Inspect implements store.Inspector: the bus has no engine but the folder.
 func (b *bus) Inspect(context.Context) (store.Inspection, error) {
-	if b.hub.isClosed() {
+	if b.hub.Closed() {
 		return store.Inspection{}, fmt.Errorf("sqlitestore: inspect the bus: %w", store.ErrClosed)
 	}
 	place, connected := b.peers.place()

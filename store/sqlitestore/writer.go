@@ -135,8 +135,8 @@ func (wr *writer) write(ctx context.Context, next func() *job) error {
 }
 
 // oneByOne writes the jobs of a group that was not done each by itself, so that one that
-// cannot be written (too large for what is left of the disk, on a damaged page) does not
-// fail the others.
+// cannot be written (no room for it is left on the disk, a damaged page) does not fail the
+// others.
 func (wr *writer) oneByOne(ctx context.Context, jobs []*job) {
 	for _, j := range jobs {
 		if err := wr.tryBegin(ctx); err != nil {

@@ -283,35 +283,6 @@ func TestGroupsAreBounded(t *testing.T) {
 	}
 }
 
-// A full disk: too large, not done, and the store goes on. What shares the engine's
-// transaction with a value that does not fit is written all the same.
-func TestFullDisk(t *testing.T) {
-	e := open(t, t.TempDir(), nil)
-	e.LimitPages(40)
-	r := e.Durable()
-	put(t, r, "a", "small", 1)
-	big := make([]byte, 1<<20)
-	errs := r.Commit(t.Context(), putTx("a", 2, big))
-	if !errors.Is(errs[0], store.ErrTooLarge) || store.OutcomeOf(errs[0]) != store.NotDone {
-		t.Fatalf("Commit = %v, want too large", errs)
-	}
-	if v := versionOf(t, r, "a"); v != 1 {
-		t.Fatalf("a has version %v, want the one before", v)
-	}
-	answers := grouped(t, e,
-		func() error { return r.Commit(t.Context(), putTx("b", 1, []byte("1")))[0] },
-		func() error { return r.Commit(t.Context(), putTx("a", 3, big))[0] },
-		func() error { return r.Commit(t.Context(), putTx("c", 1, []byte("1")))[0] })
-	if answers[0] != nil || !errors.Is(answers[1], store.ErrTooLarge) || answers[2] != nil {
-		t.Fatalf("answers %v, want only the second to be too large", answers)
-	}
-	for key, want := range map[string]store.Version{"a": 1, "b": 1, "c": 1} {
-		if v := versionOf(t, r, key); v != want {
-			t.Errorf("%s has version %v, want %v", key, v, want)
-		}
-	}
-}
-
 // grouped has the writer meet the calls in one group, in this order, and answers their errors.
 func grouped(t *testing.T, e *sqlitestore.Engine, calls ...func() error) []error {
 	t.Helper()
