@@ -52,8 +52,9 @@ type Node struct {
 		sync.Mutex
 		next func(purpose, key string) uint64
 	}
-	janitor janitor // of the census goroutine
-	closing closing
+	precedence precedence
+	janitor    janitor // of the census goroutine
+	closing    closing
 }
 
 // Start makes the process a node of the fleet: its first beat has landed and fleet time is
