@@ -80,3 +80,8 @@ func (g Gate) Stats() map[Class]GateCount { return g.g.stats() }
 func Allowed(l Limits, k Kind, here, fleet, nodes int) float64 {
 	return l.allowed(k, crowd{here: here, fleet: fleet, nodes: nodes})
 }
+
+// DueTick opens the grid of the beats.
+func DueTick(last, now time.Time, period time.Duration) time.Time {
+	return dueTick(last, now, period)
+}

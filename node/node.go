@@ -52,8 +52,9 @@ type Node struct {
 		sync.Mutex
 		next func(purpose, key string) uint64
 	}
-	janitor janitor // of the census goroutine
-	closing closing
+	precedence precedence
+	janitor    janitor // of the census goroutine
+	closing    closing
 }
 
 // Start makes the process a node of the fleet: its first beat has landed and fleet time is
@@ -91,7 +92,7 @@ func Start(ctx context.Context, st *store.Store, opts *Options) (*Node, error) {
 	if !n.subscribe(ctx) {
 		n.loops.Go(func() { n.every(loopCtx, o.DeadAfter, n.subscribeAgain) })
 	}
-	n.loops.Go(func() { n.everyWhile(loopCtx, beatCtx, o.Beat, n.beat) })
+	n.loops.Go(func() { n.keepBeating(loopCtx, beatCtx) })
 	n.loops.Go(func() { n.every(loopCtx, o.AskEvery, n.readNotes) })
 	n.loops.Go(func() { n.every(loopCtx, o.Beat, n.keepTime) })
 	chance := rand.New(rand.NewPCG(n.Random("census", n.id), n.Random("census", n.id))) // the census goroutine's own
@@ -208,12 +209,19 @@ var errStopped = errors.New("node: stopped")
 // every calls step once a period until ctx ends or step answers errStopped. A step that
 // takes longer than the period skips what it overlaps.
 func (n *Node) every(ctx context.Context, period time.Duration, step func(context.Context) error) {
-	n.everyWhile(ctx, ctx, period, step)
+	n.everyWhile(ctx, ctx, period, step, nextTick)
+}
+
+// keepBeating beats until ctx ends, each time within one period. A beat under way when ctx ends
+// goes on until steps ends. One that has used up its time is followed at once by the next, which
+// is due then: others count the time without a beat.
+func (n *Node) keepBeating(ctx, steps context.Context) {
+	n.everyWhile(ctx, steps, n.opts.Beat, n.beat, dueTick)
 }
 
 // everyWhile is every with a context of its own for the steps: one that runs when ctx ends
-// goes on.
-func (n *Node) everyWhile(ctx, steps context.Context, period time.Duration, step func(context.Context) error) {
+// goes on. tick is when the next one begins, of which the last and the time now are known.
+func (n *Node) everyWhile(ctx, steps context.Context, period time.Duration, step func(context.Context) error, tick func(last, now time.Time, period time.Duration) time.Time) {
 	next := n.opts.Clock.Now().Add(period)
 	for {
 		if clock.Sleep(ctx, n.opts.Clock, next.Sub(n.opts.Clock.Now())) != nil {
@@ -225,7 +233,7 @@ func (n *Node) everyWhile(ctx, steps context.Context, period time.Duration, step
 		if errors.Is(err, errStopped) {
 			return
 		}
-		next = nextTick(next, n.opts.Clock.Now(), period)
+		next = tick(next, n.opts.Clock.Now(), period)
 	}
 }
 
@@ -235,4 +243,13 @@ func nextTick(last, now time.Time, period time.Duration) time.Time {
 		last = last.Add(late - late%period)
 	}
 	return last.Add(period)
+}
+
+// dueTick is the newest tick on that grid that is due by now, or else the one after last.
+func dueTick(last, now time.Time, period time.Duration) time.Time {
+	last = last.Add(period)
+	if late := now.Sub(last); late > 0 {
+		last = last.Add(late - late%period)
+	}
+	return last
 }

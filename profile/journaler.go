@@ -143,6 +143,7 @@ func (s *Set) journalDue(now time.Time) time.Time {
 	if some {
 		s.tasks.start(func() {
 			defer s.journaler.done()
+			s.node.GiveWay(s.life())
 			s.journalAll(w.hurried, false)
 			s.journalAll(w.listed, true)
 			s.eraseAll(s.life(), w.gone)

@@ -52,7 +52,7 @@ func (b *engineBench) crowds(ctx context.Context) (all []crowdResult, err error)
 		r := crowdResult{nodes: b.options.Nodes / part}
 		each := b.options.Players / b.options.Nodes
 		r.players, r.wanted = r.nodes*each, float64(r.nodes*each+syncsASecond)
-		c := &crowd{bench: b, beats: &beatLog{clk: b.clk, beat: b.options.Beat}}
+		c := &crowd{bench: b, spots: newSpots(), beats: &beatLog{clk: b.clk, beat: b.options.Beat}}
 		if r.failure = c.run(ctx, &r, part == 1); r.failure != nil {
 			b.say("  %s nodes: %v", count(r.nodes), r.failure)
 		}
@@ -72,6 +72,7 @@ type crowd struct {
 	redis    []*redisstore.Engine
 	nodes    []*shoal.Node
 	sessions [][]*profile.Session // of each node
+	spots    spots
 	refused  atomic.Uint64
 }
 

@@ -119,7 +119,7 @@ func (c *crowd) players(ctx context.Context, i int) {
 			return
 		}
 		for j := turn % turns; j < len(c.sessions[i]); j += turns {
-			c.did(change(c.sessions[i][j], random)) //nolint:contextcheck // a commit blocks on nothing
+			c.did(c.spots.change(c.sessions[i][j], random)) //nolint:contextcheck // a commit blocks on nothing
 		}
 		if next = next.Add(every); c.bench.clk.Now().Sub(next) > time.Second {
 			next = c.bench.clk.Now() // what could not be done is left out, and shows in the rate
@@ -127,10 +127,23 @@ func (c *crowd) players(ctx context.Context, i int) {
 	}
 }
 
+// spots are where players change something, taken apart once.
+type spots struct {
+	coins doc.Path
+	slots [bagSlots]doc.Path
+}
+
+func newSpots() (p spots) {
+	p.coins = doc.P("coins")
+	for i := range p.slots {
+		p.slots[i] = doc.P("bag", fmt.Sprintf("slot%d", i))
+	}
+	return p
+}
+
 // change is what a player does.
-func change(s *profile.Session, random *rand.Rand) error {
-	_, err := s.Transact(profile.Source{}, doc.Increment("/coins", 1),
-		doc.Set(fmt.Sprintf("/bag/slot%d", random.IntN(bagSlots)), doc.Must(random.IntN(1000))))
+func (p *spots) change(s *profile.Session, random *rand.Rand) error {
+	_, err := s.Transact(profile.Source{}, doc.Increment(p.coins, 1), doc.Set(p.slots[random.IntN(bagSlots)], doc.Int(random.Int64N(1000))))
 	return err
 }
 
@@ -147,7 +160,7 @@ func (c *crowd) syncs(ctx context.Context) (all []time.Duration) {
 	for clock.Sleep(ctx, c.bench.clk, time.Second/syncsASecond) == nil {
 		some := c.sessions[random.IntN(len(c.sessions))]
 		s := some[random.IntN(len(some))]
-		c.did(change(s, random)) //nolint:contextcheck // a commit blocks on nothing
+		c.did(c.spots.change(s, random)) //nolint:contextcheck // a commit blocks on nothing
 		begun := c.bench.clk.Now()
 		c.did(s.Sync(context.WithoutCancel(ctx)))
 		all = append(all, c.bench.clk.Now().Sub(begun))

@@ -109,11 +109,24 @@ func appendDigits(dst []byte, number, n int) []byte {
 // AppendText appends a string's encoding. What is no UTF-8 never gets here from outside:
 // keys and names are ASCII, tokens are random letters; anything else is made valid.
 func AppendText(dst []byte, s string) []byte {
+	if isPlain(s) {
+		return append(append(append(dst, '"'), s...), '"')
+	}
 	v, err := doc.String(s)
 	if err != nil {
 		v = doc.MustString(strings.ToValidUTF8(s, "\uFFFD"))
 	}
 	return v.AppendJSON(dst)
+}
+
+// isPlain tells that a text is ASCII, and encodes without any escape.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // AppendList appends a list of objects.
