@@ -7,38 +7,21 @@ import (
 
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/memstore"
+	"github.com/shoalworks/shoal/store/storetest"
 )
-
-// fill makes a board of n entries with random scores.
-func fill(tb testing.TB, b store.Boards, n int) {
-	tb.Helper()
-	if _, err := b.Create(tb.Context(), "board", store.BoardSpec{Order: store.Descending, Generation: "g"}); err != nil {
-		tb.Fatal(err)
-	}
-	rng := rand.New(rand.NewPCG(1, 2))
-	for first := 0; first < n; first += store.MaxMerge {
-		batch := store.Batch{Rule: store.Best}
-		for i := first; i < min(n, first+store.MaxMerge); i++ {
-			batch.Entries = append(batch.Entries, store.Submission{Key: fmt.Sprintf("player/%07d", i), Score: rng.Int64N(1 << 40)})
-		}
-		if _, err := b.Merge(tb.Context(), "board", batch); err != nil {
-			tb.Fatal(err)
-		}
-	}
-}
 
 // Hundreds of thousands of entries: the ranks of all pages and standings agree.
 func TestManyEntries(t *testing.T) {
 	const n = 200_000
 	b := process(t, memstore.New(nil)).Boards()
-	fill(t, b, n)
+	storetest.FillBoard(t, b, n, storetest.RandomScores(1<<40))
 	for _, offset := range []int64{0, 1, n/2 - 1, n - 3} {
-		page, err := b.Page(t.Context(), "board", offset, 3, store.Ordinal)
+		page, err := b.Page(t.Context(), storetest.MeasuredBoard, offset, 3, store.Ordinal)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, s := range page.Entries {
-			one, ok, err := b.Standing(t.Context(), "board", s.Key, store.Ordinal)
+			one, ok, err := b.Standing(t.Context(), storetest.MeasuredBoard, s.Key, store.Ordinal)
 			if err != nil || !ok || one.Rank != offset+int64(i)+1 || s.Rank != one.Rank || page.Total != n {
 				t.Errorf("entry %d of the page at %d: %+v and %+v, %v, of %d", i, offset, s, one, err, page.Total)
 			}
@@ -53,11 +36,11 @@ func BenchmarkStanding(b *testing.B) {
 	for _, n := range []int{10_000, 1_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			boards := memstore.New(nil).Boards()
-			fill(b, boards, n)
+			storetest.FillBoard(b, boards, n, storetest.RandomScores(1<<40))
 			i := 0
 			for b.Loop() {
 				i = (i + 7919) % n
-				if _, ok, err := boards.Standing(b.Context(), "board", fmt.Sprintf("player/%07d", i), store.Ordinal); !ok || err != nil {
+				if _, ok, err := boards.Standing(b.Context(), storetest.MeasuredBoard, storetest.EntryKey(i), store.Ordinal); !ok || err != nil {
 					b.Fatal(ok, err)
 				}
 			}
@@ -68,7 +51,7 @@ func BenchmarkStanding(b *testing.B) {
 func BenchmarkMerge(b *testing.B) {
 	boards := memstore.New(nil).Boards()
 	const n, size = 1_000_000, 100
-	fill(b, boards, n)
+	storetest.FillBoard(b, boards, n, storetest.RandomScores(1<<40))
 	rng := rand.New(rand.NewPCG(3, 4))
 	batches := uint64(0)
 	for b.Loop() {
@@ -76,9 +59,9 @@ func BenchmarkMerge(b *testing.B) {
 		batch := store.Batch{Rule: store.Sum, Source: "s", N: batches, Entries: make([]store.Submission, size)}
 		first := rng.IntN(n - size)
 		for i := range batch.Entries {
-			batch.Entries[i] = store.Submission{Key: fmt.Sprintf("player/%07d", first+i), Score: rng.Int64N(1000)}
+			batch.Entries[i] = store.Submission{Key: storetest.EntryKey(first + i), Score: rng.Int64N(1000)}
 		}
-		if _, err := boards.Merge(b.Context(), "board", batch); err != nil {
+		if _, err := boards.Merge(b.Context(), storetest.MeasuredBoard, batch); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/memstore"
+	"github.com/shoalworks/shoal/store/storetest"
 )
 
 // step walks on by n entries and returns them as "rank.key=score".
@@ -248,13 +249,13 @@ func TestCursorThatDoesNotFit(t *testing.T) {
 func BenchmarkStandingModes(b *testing.B) {
 	const n = 1_000_000
 	boards := memstore.New(nil).Boards()
-	fill(b, boards, n)
+	storetest.FillBoard(b, boards, n, storetest.RandomScores(1<<40))
 	for _, mode := range []store.RankMode{store.Ordinal, store.Competition, store.Dense} {
 		b.Run(mode.String(), func(b *testing.B) {
 			i := 0
 			for b.Loop() {
 				i = (i + 7919) % n
-				if _, ok, err := boards.Standing(b.Context(), "board", fmt.Sprintf("player/%07d", i), mode); !ok || err != nil {
+				if _, ok, err := boards.Standing(b.Context(), storetest.MeasuredBoard, storetest.EntryKey(i), mode); !ok || err != nil {
 					b.Fatal(ok, err)
 				}
 			}
@@ -267,11 +268,11 @@ func BenchmarkStandingModes(b *testing.B) {
 func BenchmarkWalk(b *testing.B) {
 	const n = 1_000_000
 	boards := memstore.New(nil).Boards()
-	fill(b, boards, n)
+	storetest.FillBoard(b, boards, n, storetest.RandomScores(1<<40))
 	var cursor store.Cursor
 	batches := uint64(0)
 	for b.Loop() {
-		_, next, err := boards.Walk(b.Context(), "board", cursor, store.MaxPage)
+		_, next, err := boards.Walk(b.Context(), storetest.MeasuredBoard, cursor, store.MaxPage)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -281,9 +282,9 @@ func BenchmarkWalk(b *testing.B) {
 		batches++
 		batch := store.Batch{Rule: store.Sum, Source: "s", N: batches}
 		for i := range 100 {
-			batch.Entries = append(batch.Entries, store.Submission{Key: fmt.Sprintf("player/%07d", (int(batches)*7919+i*10007)%n), Score: 1000})
+			batch.Entries = append(batch.Entries, store.Submission{Key: storetest.EntryKey((int(batches)*7919 + i*10007) % n), Score: 1000})
 		}
-		if _, err := boards.Merge(b.Context(), "board", batch); err != nil {
+		if _, err := boards.Merge(b.Context(), storetest.MeasuredBoard, batch); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -4,62 +4,19 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/shoalworks/shoal/internal/engines/enginetest"
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/storetest"
 )
 
 // boardEntries is the size of the boards that are measured:
 // go test -bench Board -run '^$' ./store/pgstore -args -entries=10000000.
 var boardEntries = flag.Int("entries", 1_000_000, "entries of the boards that benchmarks measure")
-
-func entryKey(i int) string { return fmt.Sprintf("player_%07d", i) }
-
-// fillBoard makes a board of n entries with random scores.
-func fillBoard(b *testing.B, boards store.Boards, n int) {
-	b.Helper()
-	if _, err := boards.Create(b.Context(), "top", store.BoardSpec{Order: store.Descending, Generation: "g"}); err != nil {
-		b.Fatal(err)
-	}
-	random := rand.New(rand.NewPCG(1, 1))
-	for first := 0; first < n; first += store.MaxMerge {
-		entries := make([]store.Submission, min(store.MaxMerge, n-first))
-		for i := range entries {
-			entries[i] = store.Submission{Key: entryKey(first + i), Score: random.Int64N(1 << 40)}
-		}
-		if _, err := boards.Merge(b.Context(), "top", store.Batch{Rule: store.Best, Entries: entries}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func reportQuantiles(b *testing.B, latencies []time.Duration) {
-	b.Helper()
-	slices.Sort(latencies)
-	for name, q := range map[string]float64{"p50-µs": 0.5, "p99-µs": 0.99} {
-		b.ReportMetric(float64(latencies[int(q*float64(len(latencies)-1))].Nanoseconds())/1000, name)
-	}
-}
-
-// measured calls f for as long as the benchmark runs.
-func measured(b *testing.B, f func(i int) error) {
-	b.Helper()
-	var latencies []time.Duration
-	for i := 0; b.Loop(); i++ {
-		start := time.Now()
-		if err := f(i); err != nil {
-			b.Fatal(err)
-		}
-		latencies = append(latencies, time.Since(start))
-	}
-	reportQuantiles(b, latencies)
-}
 
 // BenchmarkBoard measures, on a board of a million: exact ranks and pages at several depths, the
 // round trip of a statement that does nothing, batches of improving scores, and the same upserts
@@ -67,22 +24,22 @@ func measured(b *testing.B, f func(i int) error) {
 func BenchmarkBoard(b *testing.B) {
 	url := enginetest.Postgres(b).URL(enginetest.Schema(b))
 	boards := open(b, url, nil).Boards()
-	fillBoard(b, boards, *boardEntries)
+	storetest.FillBoard(b, boards, *boardEntries, storetest.RandomScores(1<<40))
 	raw := connectRaw(b, url)
 	b.Run("rank", func(b *testing.B) { benchmarkRanks(b, boards, raw) })
 	for _, size := range []int{1, 100, 1000, 10_000} {
 		b.Run(fmt.Sprintf("merge/batch=%d", size), func(b *testing.B) {
-			batches := improvements(size)
-			measured(b, func(int) error {
-				_, err := boards.Merge(b.Context(), "top", store.Batch{Rule: store.Last, Entries: batches()})
+			batches := storetest.Improvements(*boardEntries, size)
+			storetest.Measure(b, func(int) error {
+				_, err := boards.Merge(b.Context(), storetest.MeasuredBoard, store.Batch{Rule: store.Last, Entries: batches()})
 				return err
 			})
 			b.ReportMetric(float64(size)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 		})
 		b.Run(fmt.Sprintf("raw/batch=%d", size), func(b *testing.B) {
-			batches := improvements(size)
+			batches := storetest.Improvements(*boardEntries, size)
 			sequence := int64(0)
-			measured(b, func(int) error { return rawUpsert(b.Context(), raw, batches(), &sequence) })
+			storetest.Measure(b, func(int) error { return rawUpsert(b.Context(), raw, batches(), &sequence) })
 			b.ReportMetric(float64(size)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 		})
 	}
@@ -91,54 +48,13 @@ func BenchmarkBoard(b *testing.B) {
 
 func benchmarkRanks(b *testing.B, boards store.Boards, raw *pgx.Conn) {
 	b.Helper()
-	n := int64(*boardEntries)
 	b.Run("round trip", func(b *testing.B) {
-		measured(b, func(int) error {
+		storetest.Measure(b, func(int) error {
 			var one int
 			return raw.QueryRow(b.Context(), "SELECT 1").Scan(&one)
 		})
 	})
-	for _, depth := range []int64{1, n / 1000, n / 10, n / 2, n - 1000} {
-		page, err := boards.Page(b.Context(), "top", depth-1, 200, store.Ordinal)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Run(fmt.Sprintf("depth=%d", depth), func(b *testing.B) {
-			measured(b, func(i int) error {
-				want := page.Entries[i%len(page.Entries)]
-				s, ok, err := boards.Standing(b.Context(), "top", want.Key, store.Ordinal)
-				if err == nil && (!ok || s.Rank != want.Rank) {
-					return fmt.Errorf("Standing = %v, %v, want rank %d", s, ok, want.Rank)
-				}
-				return err
-			})
-		})
-		b.Run(fmt.Sprintf("page50/depth=%d", depth), func(b *testing.B) {
-			measured(b, func(int) error {
-				_, err := boards.Page(b.Context(), "top", depth-1, 50, store.Ordinal)
-				return err
-			})
-		})
-	}
-}
-
-// improvements makes batches of random keys and scores, with ever newer stamps.
-func improvements(size int) func() []store.Submission {
-	random := rand.New(rand.NewPCG(2, 2))
-	stamp := uint64(time.Now().UnixNano())
-	return func() []store.Submission {
-		stamp++
-		first := random.IntN(*boardEntries)
-		entries := make([]store.Submission, size)
-		for i := range entries {
-			// 7919 is prime to the number of entries: no key comes twice in a batch.
-			entries[i] = store.Submission{
-				Key: entryKey((first + i*7919) % *boardEntries), Score: random.Int64N(1 << 40),
-				Stamp: store.Stamp{Epoch: stamp},
-			}
-		}
-		return entries
-	}
+	storetest.MeasureRanks(b, boards, int64(*boardEntries))
 }
 
 // connectRaw makes a table like that of entries, with as many rows.
@@ -164,17 +80,12 @@ func connectRaw(b *testing.B, url string) *pgx.Conn {
 			b.Fatal(err)
 		}
 	}
-	all := rand.New(rand.NewPCG(1, 1))
 	sequence := int64(0)
-	for first := 0; first < *boardEntries; first += store.MaxMerge {
-		entries := make([]store.Submission, min(store.MaxMerge, *boardEntries-first))
-		for i := range entries {
-			entries[i] = store.Submission{Key: entryKey(first + i), Score: all.Int64N(1 << 40)}
-		}
+	storetest.EachBatch(*boardEntries, storetest.RandomScores(1<<40), func(entries []store.Submission) {
 		if err := rawUpsert(b.Context(), c, entries, &sequence); err != nil {
 			b.Fatal(err)
 		}
-	}
+	})
 	return c
 }
 

@@ -1,8 +1,6 @@
 package pgstore_test
 
 import (
-	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -11,23 +9,13 @@ import (
 	"github.com/shoalworks/shoal/store/storetest"
 )
 
-// wholeBoards closes the engine with the part.
-type wholeBoards struct {
-	store.Boards
-	engine *pgstore.Engine
-}
-
-func (w wholeBoards) Close(ctx context.Context) error {
-	return errors.Join(w.Boards.Close(ctx), w.engine.Close(ctx))
-}
-
 // boardsAt opens the boards of a schema. Buckets and shelves are so small that boards of
 // hundreds have many of them.
 func boardsAt(url string, b *pgstore.Boards) storetest.Harness[store.Boards] {
 	return storetest.Harness[store.Boards]{
 		Open: func(t *testing.T) store.Boards {
 			e := open(t, url, b.Options(pgstore.Options{}))
-			return wholeBoards{e.Boards(), e}
+			return storetest.WholeBoards(e.Boards(), e)
 		},
 		Shared:  true,
 		Reopens: true,

@@ -9,6 +9,7 @@ import (
 	"github.com/shoalworks/shoal/internal/engines/enginetest"
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/pgstore"
+	"github.com/shoalworks/shoal/store/storetest"
 )
 
 // connections counts those of everybody else to the server.
@@ -49,7 +50,7 @@ func TestConnectionsForWhatIsUsed(t *testing.T) {
 	if n := count(); n != 1 {
 		t.Errorf("an engine that is the durable part has %d connections, want that of its pool", n)
 	}
-	arrives(t, e.Bus(), inbox(t, e.Bus(), "topic"), "topic", "message")
+	storetest.Arrives(t, e.Bus(), storetest.Hear(t, e.Bus(), "topic"), "topic", "message")
 	if n := count(); n != 2 {
 		t.Errorf("with a subscription it has %d connections, want one more", n)
 	}

@@ -20,19 +20,7 @@ func TestGroupsLockInTheOrderOfBytes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pg, schema := enginetest.Postgres(t), enginetest.Schema(t)
 			// The group never looks for a circle, so it is the other that would hear of one.
-			a, err := parseAddress(pg.URL(schema) + "&options=-c%20deadlock_timeout%3D1h")
-			if err != nil {
-				t.Fatal(err)
-			}
-			o, err := (*Options)(nil).withDefaults()
-			if err != nil {
-				t.Fatal(err)
-			}
-			d, err := openDatabase(t.Context(), a, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(d.pool.Close)
+			d := databaseAt(t, pg.URL(schema)+"&options=-c%20deadlock_timeout%3D1h")
 			other, watch := stranger(t, pg.URL(schema)), stranger(t, pg.URL(schema))
 			run(t, other, "SET deadlock_timeout = '10ms'")
 			run(t, other, "BEGIN")

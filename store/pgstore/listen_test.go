@@ -8,57 +8,18 @@ import (
 	"time"
 
 	"github.com/shoalworks/shoal/internal/engines/enginetest"
-	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/pgstore"
+	"github.com/shoalworks/shoal/store/storetest"
 )
-
-// inbox subscribes and collects what comes.
-func inbox(t *testing.T, b store.Bus, topic string) chan string {
-	t.Helper()
-	in := make(chan string, 4096)
-	s, err := b.Subscribe(t.Context(), topic, func(payload []byte) {
-		select {
-		case in <- string(payload):
-		default:
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	return in
-}
-
-// arrives publishes until the payload comes out at the other end.
-func arrives(t *testing.T, from store.Bus, in chan string, topic, payload string) {
-	t.Helper()
-	until(t, fmt.Sprintf("%.20q on %s", payload, topic), func() bool {
-		if err := from.Publish(t.Context(), topic, []byte(payload)); err != nil {
-			t.Fatal(err)
-		}
-		limit := time.NewTimer(50 * time.Millisecond)
-		defer limit.Stop()
-		for {
-			select {
-			case got := <-in:
-				if got == payload {
-					return true
-				}
-			case <-limit.C:
-				return false
-			}
-		}
-	})
-}
 
 // A message that is sent after Subscribe has answered arrives although it is sent only once.
 func TestSubscribeIsInForceWhenItAnswers(t *testing.T) {
 	url := direct(t)
 	a, b := open(t, url, nil).Bus(), open(t, url, nil).Bus()
-	arrives(t, a, inbox(t, b, "first"), "first", "listening")
+	storetest.Arrives(t, a, storetest.Hear(t, b, "first"), "first", "listening")
 	for i := range 20 {
 		topic, payload := fmt.Sprintf("topic/%d", i), strings.Repeat("x", 500*i) // some go through the table
-		in := inbox(t, b, topic)
+		in := storetest.Hear(t, b, topic)
 		if err := a.Publish(t.Context(), topic, []byte(payload)); err != nil {
 			t.Fatal(err)
 		}
@@ -78,14 +39,14 @@ func TestSubscribeIsInForceWhenItAnswers(t *testing.T) {
 func TestListensAgain(t *testing.T) {
 	pg := enginetest.OwnPostgres(t, nil)
 	a, b := open(t, pg.URL("shoal"), nil).Bus(), open(t, pg.URL("shoal"), nil).Bus()
-	var inboxes []chan string
+	var inboxes []storetest.Inbox
 	for i := range 5 {
-		inboxes = append(inboxes, inbox(t, b, fmt.Sprint(i)))
+		inboxes = append(inboxes, storetest.Hear(t, b, fmt.Sprint(i)))
 	}
 	all := func(payload string) {
 		t.Helper()
 		for i, in := range inboxes {
-			arrives(t, a, in, fmt.Sprint(i), payload)
+			storetest.Arrives(t, a, in, fmt.Sprint(i), payload)
 		}
 	}
 	all("before")
@@ -97,7 +58,7 @@ func TestListensAgain(t *testing.T) {
 	if err := pg.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	inboxes = append(inboxes, inbox(t, b, "5")) // a subscription that the server hears of later
+	inboxes = append(inboxes, storetest.Hear(t, b, "5")) // a subscription that the server hears of later
 	if err := a.Publish(t.Context(), "0", []byte("lost")); err != nil {
 		t.Errorf("Publish while the server is away = %v", err)
 	}
@@ -110,11 +71,11 @@ func TestListensAgain(t *testing.T) {
 // Messages come again however often the connections break.
 func TestListensAgainAfterReset(t *testing.T) {
 	proxy, cut, sure := throughProxy(t, nil)
-	in := inbox(t, cut.Bus(), "topic")
-	arrives(t, sure.Bus(), in, "topic", "before")
+	in := storetest.Hear(t, cut.Bus(), "topic")
+	storetest.Arrives(t, sure.Bus(), in, "topic", "before")
 	for i := range 3 {
 		proxy.Reset()
-		arrives(t, sure.Bus(), in, "topic", fmt.Sprint("after ", i))
+		storetest.Arrives(t, sure.Bus(), in, "topic", fmt.Sprint("after ", i))
 	}
 }
 
@@ -123,9 +84,9 @@ func TestPolledMessagesComeOnce(t *testing.T) {
 	pooler, schema := enginetest.PgBouncer(t, enginetest.Postgres(t)), enginetest.Schema(t)
 	o := &pgstore.Options{PollEvery: 20 * time.Millisecond}
 	a, b := open(t, pooler.URL(schema), o).Bus(), open(t, pooler.URL(schema), o).Bus()
-	arrives(t, a, inbox(t, b, "witness"), "witness", "first")
+	storetest.Arrives(t, a, storetest.Hear(t, b, "witness"), "witness", "first")
 	seen := make(map[string]int)
-	in := inbox(t, b, "topic")
+	in := storetest.Hear(t, b, "topic")
 	for i := range 100 {
 		if err := a.Publish(t.Context(), "topic", fmt.Append(nil, i)); err != nil {
 			t.Fatal(err)
@@ -139,7 +100,7 @@ func TestPolledMessagesComeOnce(t *testing.T) {
 		}
 		return len(seen) == 100
 	})
-	arrives(t, a, in, "topic", "last")
+	storetest.Arrives(t, a, in, "topic", "last")
 	for payload, n := range seen {
 		if n != 1 {
 			t.Errorf("%q came %d times", payload, n)
@@ -152,7 +113,7 @@ func TestPolledMessagesMayComeLate(t *testing.T) {
 	pooler, schema := enginetest.PgBouncer(t, enginetest.Postgres(t)), enginetest.Schema(t)
 	o := &pgstore.Options{PollEvery: 20 * time.Millisecond}
 	a, b := open(t, pooler.URL(schema), o).Bus(), open(t, pooler.URL(schema), o).Bus()
-	in := inbox(t, b, "topic")
+	in := storetest.Hear(t, b, "topic")
 	c := connect(t)
 	exec := func(sql string) {
 		t.Helper()
@@ -162,8 +123,8 @@ func TestPolledMessagesMayComeLate(t *testing.T) {
 	}
 	exec("BEGIN")
 	exec("INSERT INTO " + schema + ".messages (sent, origin, topic, payload) VALUES (clock_timestamp(), 'somebody', 'topic', 'late')")
-	arrives(t, a, in, "topic", "in time")
-	arrives(t, a, in, "topic", "in time, too")
+	storetest.Arrives(t, a, in, "topic", "in time")
+	storetest.Arrives(t, a, in, "topic", "in time, too")
 	exec("COMMIT")
 	until(t, "the late message", func() bool {
 		select {
@@ -182,7 +143,7 @@ func TestBusClosesWithoutServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inbox(t, e.Bus(), "topic")
+	storetest.Hear(t, e.Bus(), "topic")
 	if err := pg.Kill(); err != nil {
 		t.Fatal(err)
 	}

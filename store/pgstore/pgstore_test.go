@@ -2,7 +2,6 @@ package pgstore_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"testing"
@@ -56,16 +55,6 @@ func harness[T any](t *testing.T, address func(*testing.T) string, part func(*pg
 	}
 }
 
-// wholeRecords closes the engine with the part.
-type wholeRecords struct {
-	store.Records
-	engine *pgstore.Engine
-}
-
-func (w wholeRecords) Close(ctx context.Context) error {
-	return errors.Join(w.Records.Close(ctx), w.engine.Close(ctx))
-}
-
 // pooled addresses a fresh schema through PgBouncer.
 func pooled(t *testing.T) func(*testing.T) string {
 	t.Helper()
@@ -75,40 +64,30 @@ func pooled(t *testing.T) func(*testing.T) string {
 
 func TestRecords(t *testing.T) {
 	storetest.Records(t, harness(t, direct, func(e *pgstore.Engine) store.Records {
-		return wholeRecords{e.Durable(), e}
+		return storetest.WholeRecords(e.Durable(), e)
 	}))
 }
 
 func TestFastRecords(t *testing.T) {
 	storetest.Records(t, harness(t, direct, func(e *pgstore.Engine) store.Records {
-		return wholeRecords{e.Fast(), e}
+		return storetest.WholeRecords(e.Fast(), e)
 	}))
 }
 
 func TestRecordsThroughPooler(t *testing.T) {
 	storetest.Records(t, harness(t, pooled(t), func(e *pgstore.Engine) store.Records {
-		return wholeRecords{e.Durable(), e}
+		return storetest.WholeRecords(e.Durable(), e)
 	}))
-}
-
-// wholeBus closes the engine with the part.
-type wholeBus struct {
-	store.Bus
-	engine *pgstore.Engine
-}
-
-func (w wholeBus) Close(ctx context.Context) error {
-	return errors.Join(w.Bus.Close(ctx), w.engine.Close(ctx))
 }
 
 func TestBus(t *testing.T) {
 	storetest.Bus(t, harness(t, direct, func(e *pgstore.Engine) store.Bus {
-		return wholeBus{e.Bus(), e}
+		return storetest.WholeBus(e.Bus(), e)
 	}))
 }
 
 func TestBusThroughPooler(t *testing.T) {
 	storetest.Bus(t, harness(t, pooled(t), func(e *pgstore.Engine) store.Bus {
-		return wholeBus{e.Bus(), e}
+		return storetest.WholeBus(e.Bus(), e)
 	}))
 }

@@ -1,7 +1,6 @@
 package pgstore
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -14,15 +13,7 @@ import (
 func awayFor(t *testing.T, ago time.Duration) (*poller, *pgx.Conn) {
 	t.Helper()
 	url := enginetest.Postgres(t).URL(enginetest.Schema(t))
-	e, err := Open(t.Context(), url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	e := openEngine(t, url)
 	now, err := e.live.Now(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package pgstore
 
 import (
-	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,16 +30,7 @@ func sendTogether(t *testing.T, sent ...string) {
 	url := enginetest.Postgres(t).URL(enginetest.Schema(t))
 	var buses [2]*bus
 	for i := range buses {
-		e, err := Open(t.Context(), url, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := e.Close(context.WithoutCancel(t.Context())); err != nil {
-				t.Error(err)
-			}
-		})
-		buses[i] = e.bus
+		buses[i] = openEngine(t, url).bus
 	}
 	in := make(chan string, len(sent))
 	s, err := buses[1].Subscribe(t.Context(), "topic", func(payload []byte) { in <- string(payload) })

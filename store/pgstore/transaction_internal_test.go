@@ -17,20 +17,7 @@ func throughProxy(t *testing.T) (*engines.Proxy, *database) {
 	t.Helper()
 	pg := enginetest.Postgres(t)
 	proxy := enginetest.Proxy(t, pg.Addr())
-	a, err := parseAddress(pg.URLAt(proxy.Addr(), enginetest.Schema(t)) + "&pool_max_conns=1&connect_timeout=1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := (*Options)(nil).withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := openDatabase(t.Context(), a, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(d.pool.Close)
-	return proxy, d
+	return proxy, databaseAt(t, pg.URLAt(proxy.Addr(), enginetest.Schema(t))+"&pool_max_conns=1&connect_timeout=1")
 }
 
 // insert queues a record.

@@ -15,6 +15,7 @@ import (
 	"github.com/shoalworks/shoal/internal/engines"
 	"github.com/shoalworks/shoal/internal/engines/enginetest"
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/storetest"
 )
 
 // The boards that are measured have this many entries, and flushes this many.
@@ -23,7 +24,11 @@ const (
 	flushed  = 1000
 )
 
-func entryKey(i int) string { return "player_" + strconv.Itoa(i) }
+// fillBoard makes a board with scores below a million, which tie.
+func fillBoard(b *testing.B, boards store.Boards) {
+	b.Helper()
+	storetest.FillBoard(b, boards, measured, storetest.RandomScores(1_000_000))
+}
 
 // rawClient is the client library without this driver.
 func rawClient(b *testing.B, addr string) rueidis.Client {
@@ -34,24 +39,6 @@ func rawClient(b *testing.B, addr string) rueidis.Client {
 	}
 	b.Cleanup(c.Close)
 	return c
-}
-
-// fillBoard makes a board of n entries with scores below a million, which tie.
-func fillBoard(b *testing.B, boards store.Boards, n int) {
-	b.Helper()
-	if _, err := boards.Create(b.Context(), "top", store.BoardSpec{Order: store.Descending, Generation: "g"}); err != nil {
-		b.Fatal(err)
-	}
-	random := rand.New(rand.NewPCG(1, 1))
-	for first := 0; first < n; first += store.MaxMerge {
-		entries := make([]store.Submission, min(store.MaxMerge, n-first))
-		for i := range entries {
-			entries[i] = store.Submission{Key: entryKey(first + i), Score: random.Int64N(1_000_000)}
-		}
-		if _, err := boards.Merge(b.Context(), "top", store.Batch{Rule: store.Best, Entries: entries}); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
 
 // run runs commands in one pipeline.
@@ -83,7 +70,7 @@ func BenchmarkFlush(b *testing.B) {
 		for first := 0; first < measured; first += flushed {
 			commands := make([]rueidis.Completed, flushed)
 			for i := range commands {
-				commands[i] = raw.B().Zadd().Key(key).ScoreMember().ScoreMember(random.Float64(), entryKey(first+i)).Build()
+				commands[i] = raw.B().Zadd().Key(key).ScoreMember().ScoreMember(random.Float64(), storetest.EntryKey(first+i)).Build()
 			}
 			run(b, raw, commands)
 		}
@@ -91,7 +78,7 @@ func BenchmarkFlush(b *testing.B) {
 		for b.Loop() {
 			commands := make([]rueidis.Completed, 0, flushed)
 			for _, i := range pick() {
-				commands = append(commands, raw.B().Zadd().Key(key).ScoreMember().ScoreMember(random.Float64(), entryKey(i)).Build())
+				commands = append(commands, raw.B().Zadd().Key(key).ScoreMember().ScoreMember(random.Float64(), storetest.EntryKey(i)).Build())
 			}
 			run(b, raw, commands)
 		}
@@ -108,8 +95,8 @@ func BenchmarkFlush(b *testing.B) {
 				sequence++
 				position := positionOf(random.Uint64(), sequence)
 				now[first+i] = position
-				commands = append(commands, raw.B().Zadd().Key(z).ScoreMember().ScoreMember(0, position+entryKey(first+i)).Build(),
-					raw.B().Hset().Key(h).FieldValue().FieldValue(entryKey(first+i), position).Build())
+				commands = append(commands, raw.B().Zadd().Key(z).ScoreMember().ScoreMember(0, position+storetest.EntryKey(first+i)).Build(),
+					raw.B().Hset().Key(h).FieldValue().FieldValue(storetest.EntryKey(first+i), position).Build())
 			}
 			run(b, raw, commands)
 		}
@@ -118,7 +105,7 @@ func BenchmarkFlush(b *testing.B) {
 			commands := make([]rueidis.Completed, 0, 4*flushed)
 			for _, i := range pick() {
 				sequence++
-				name, position := entryKey(i), positionOf(random.Uint64(), sequence)
+				name, position := storetest.EntryKey(i), positionOf(random.Uint64(), sequence)
 				commands = append(commands,
 					raw.B().Hget().Key(h).Field(name).Build(),
 					raw.B().Zrem().Key(z).Member(now[i]+name).Build(),
@@ -133,7 +120,7 @@ func BenchmarkFlush(b *testing.B) {
 	for _, rule := range []store.Rule{store.Best, store.Last, store.Sum} {
 		b.Run(rule.String(), func(b *testing.B) {
 			boards := open(b, server.URL(enginetest.Prefix(b)), nil).Boards()
-			fillBoard(b, boards, measured)
+			fillBoard(b, boards)
 			n := uint64(0)
 			used = serverTime(b, server)
 			for b.Loop() {
@@ -141,7 +128,7 @@ func BenchmarkFlush(b *testing.B) {
 				batch := store.Batch{Rule: rule, Source: "s", N: n}
 				for _, i := range pick() {
 					batch.Entries = append(batch.Entries, store.Submission{
-						Key: entryKey(i), Score: int64(n) * 1_000_000, Stamp: store.Stamp{Epoch: 1, Revision: n},
+						Key: storetest.EntryKey(i), Score: int64(n) * 1_000_000, Stamp: store.Stamp{Epoch: 1, Revision: n},
 					})
 				}
 				if _, err := boards.Merge(b.Context(), "top", batch); err != nil {
@@ -187,7 +174,7 @@ func BenchmarkBatch(b *testing.B) {
 		for _, walked := range []bool{false, true} {
 			b.Run(fmt.Sprintf("size=%d/walked=%v", size, walked), func(b *testing.B) {
 				boards := open(b, server.URL(enginetest.Prefix(b)), nil).Boards()
-				fillBoard(b, boards, measured)
+				fillBoard(b, boards)
 				random := rand.New(rand.NewPCG(3, 3))
 				used := time.Duration(0)
 				for n := int64(1); b.Loop(); n++ {
@@ -198,7 +185,7 @@ func BenchmarkBatch(b *testing.B) {
 					}
 					batch := store.Batch{Rule: store.Best}
 					for _, i := range random.Perm(measured)[:size] {
-						batch.Entries = append(batch.Entries, store.Submission{Key: entryKey(i), Score: n*1_000_000 + random.Int64N(1_000_000)})
+						batch.Entries = append(batch.Entries, store.Submission{Key: storetest.EntryKey(i), Score: n*1_000_000 + random.Int64N(1_000_000)})
 					}
 					before := serverTime(b, server)
 					if _, err := boards.Merge(b.Context(), "top", batch); err != nil {
@@ -238,23 +225,23 @@ func BenchmarkRank(b *testing.B) {
 	for first := 0; first < measured; first += flushed {
 		commands := make([]rueidis.Completed, flushed)
 		for i := range commands {
-			commands[i] = raw.B().Zadd().Key(key).ScoreMember().ScoreMember(random.Float64(), entryKey(first+i)).Build()
+			commands[i] = raw.B().Zadd().Key(key).ScoreMember().ScoreMember(random.Float64(), storetest.EntryKey(first+i)).Build()
 		}
 		run(b, raw, commands)
 	}
 	boards := open(b, server.URL(enginetest.Prefix(b)), nil).Boards()
-	fillBoard(b, boards, measured)
+	fillBoard(b, boards)
 	measure("zrevrank", func() error {
-		return raw.Do(b.Context(), raw.B().Zrevrank().Key(key).Member(entryKey(random.IntN(measured))).Build()).Error()
+		return raw.Do(b.Context(), raw.B().Zrevrank().Key(key).Member(storetest.EntryKey(random.IntN(measured))).Build()).Error()
 	})
 	for _, mode := range []store.RankMode{store.Ordinal, store.Competition} {
 		measure(mode.String(), func() error {
-			_, _, err := boards.Standing(b.Context(), "top", entryKey(random.IntN(measured)), mode)
+			_, _, err := boards.Standing(b.Context(), "top", storetest.EntryKey(random.IntN(measured)), mode)
 			return err
 		})
 	}
 	measure("around5", func() error {
-		_, err := boards.Around(b.Context(), "top", entryKey(random.IntN(measured)), 5, store.Ordinal)
+		_, err := boards.Around(b.Context(), "top", storetest.EntryKey(random.IntN(measured)), 5, store.Ordinal)
 		return err
 	})
 	measure("page50", func() error {
@@ -284,18 +271,18 @@ func BenchmarkMemory(b *testing.B) {
 		for first := 0; first < measured; first += flushed {
 			commands := make([]rueidis.Completed, flushed)
 			for i := range commands {
-				commands[i] = raw.B().Zadd().Key(plain).ScoreMember().ScoreMember(float64(i), entryKey(first+i)).Build()
+				commands[i] = raw.B().Zadd().Key(plain).ScoreMember().ScoreMember(float64(i), storetest.EntryKey(first+i)).Build()
 			}
 			run(b, raw, commands)
 		}
 		e := open(b, server.URL(enginetest.Prefix(b)), nil)
-		fillBoard(b, e.Boards(), measured)
+		fillBoard(b, e.Boards())
 		b.ReportMetric(float64(size(plain))/measured, "plain-B/entry")
 		b.ReportMetric(float64(size(e.BoardKey("top", "standings"))+size(e.BoardKey("top", "entries")))/measured, "B/entry")
 		for first := 0; first < measured; first += store.MaxMerge {
 			batch := store.Batch{Rule: store.Last}
 			for i := range store.MaxMerge {
-				batch.Entries = append(batch.Entries, store.Submission{Key: entryKey(first + i), Score: int64(i), Stamp: store.Stamp{Epoch: 1, Revision: 1}})
+				batch.Entries = append(batch.Entries, store.Submission{Key: storetest.EntryKey(first + i), Score: int64(i), Stamp: store.Stamp{Epoch: 1, Revision: 1}})
 			}
 			if _, err := e.Boards().Merge(b.Context(), "top", batch); err != nil {
 				b.Fatal(err)

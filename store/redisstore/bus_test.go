@@ -12,51 +12,8 @@ import (
 	"github.com/shoalworks/shoal/internal/engines/enginetest"
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/redisstore"
+	"github.com/shoalworks/shoal/store/storetest"
 )
-
-// hear subscribes, and returns what is heard.
-func hear(t *testing.T, b store.Bus, topic string) chan string {
-	t.Helper()
-	heard := make(chan string, 1024)
-	s, err := b.Subscribe(t.Context(), topic, func(payload []byte) {
-		select {
-		case heard <- string(payload):
-		default:
-		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	return heard
-}
-
-// arrives sends from b until a message is heard, and forgets those that are late.
-func arrives(t *testing.T, what string, b store.Bus, topic string, heard chan string) {
-	t.Helper()
-	ctx := within(t)
-	for n := 0; ; n++ {
-		payload := fmt.Sprintf("%s %d", what, n)
-		if err := b.Publish(ctx, topic, []byte(payload)); err != nil && ctx.Err() != nil {
-			t.Fatalf("%s: publish: %v", what, err)
-		}
-		soon := time.NewTimer(50 * time.Millisecond)
-		for waiting := true; waiting; {
-			select {
-			case got := <-heard:
-				if strings.HasPrefix(got, what) {
-					soon.Stop()
-					return
-				}
-			case <-soon.C:
-				waiting = false
-			}
-		}
-		if ctx.Err() != nil {
-			t.Fatalf("%s: nothing is heard", what)
-		}
-	}
-}
 
 // The connection of the bus breaks, and the server is restarted: subscriptions go on.
 func TestBusHearsAgain(t *testing.T) {
@@ -64,14 +21,14 @@ func TestBusHearsAgain(t *testing.T) {
 	proxy := enginetest.Proxy(t, server.Addr())
 	b := open(t, server.URLAt(proxy.Addr(), "p"), nil).Bus()
 	other := open(t, server.URL("p"), nil).Bus()
-	topics := map[string]chan string{}
+	topics := map[string]storetest.Inbox{}
 	for i := range 5 {
 		topics[fmt.Sprintf("topic/%d", i)] = nil
 	}
 	for topic := range topics {
-		topics[topic] = hear(t, b, topic)
+		topics[topic] = storetest.Hear(t, b, topic)
 	}
-	gone := hear(t, b, "gone")
+	gone := storetest.Hear(t, b, "gone")
 	for _, trouble := range []struct {
 		name string
 		make func()
@@ -87,9 +44,9 @@ func TestBusHearsAgain(t *testing.T) {
 	} {
 		trouble.make()
 		for topic, heard := range topics {
-			arrives(t, trouble.name, other, topic, heard)
+			storetest.Arrives(t, other, heard, topic, trouble.name)
 		}
-		arrives(t, trouble.name, b, "gone", gone)
+		storetest.Arrives(t, b, gone, "gone", trouble.name)
 	}
 }
 
@@ -99,7 +56,7 @@ func TestSubscribeToNobody(t *testing.T) {
 	server := enginetest.OwnRedis(t, nil)
 	proxy := enginetest.Proxy(t, server.Addr())
 	b := open(t, server.URLAt(proxy.Addr(), "p"), nil).Bus()
-	heard := hear(t, b, "topic")
+	heard := storetest.Hear(t, b, "topic")
 	proxy.Cut()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -107,7 +64,7 @@ func TestSubscribeToNobody(t *testing.T) {
 		t.Errorf("a subscription that nobody confirms answers %v", err)
 	}
 	proxy.Heal()
-	arrives(t, "after all", b, "topic", heard)
+	storetest.Arrives(t, b, heard, "topic", "after all")
 	if err := server.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -120,13 +77,13 @@ func TestSubscribeToNobody(t *testing.T) {
 	if err := server.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	arrives(t, "when it is back", b, "topic", heard)
+	storetest.Arrives(t, b, heard, "topic", "when it is back")
 }
 
 // Subscriptions come and go, on one topic, from many sides.
 func TestSubscriptionsComeAndGo(t *testing.T) {
 	b := open(t, enginetest.Redis(t).URL(enginetest.Prefix(t)), nil).Bus()
-	stays := hear(t, b, "topic")
+	stays := storetest.Hear(t, b, "topic")
 	for range 20 {
 		s, err := b.Subscribe(t.Context(), "topic", func([]byte) {})
 		if err != nil {
@@ -139,8 +96,8 @@ func TestSubscriptionsComeAndGo(t *testing.T) {
 		only.Close() // and again in the next round: it ends and begins at the server
 		s.Close()
 	}
-	arrives(t, "still", b, "topic", stays)
-	arrives(t, "anew", b, "other", hear(t, b, "other"))
+	storetest.Arrives(t, b, stays, "topic", "still")
+	storetest.Arrives(t, b, storetest.Hear(t, b, "other"), "other", "anew")
 }
 
 // On a cluster it does not matter which server a message is given to, nor that one is gone.
@@ -148,14 +105,14 @@ func TestBusOfACluster(t *testing.T) {
 	c := enginetest.OwnCluster(t, &engines.RedisOptions{Settings: map[string]string{"cluster-require-full-coverage": "no"}})
 	url := func(i int) string { return "redis+cluster" + strings.TrimPrefix(c.Nodes()[i].URL("p"), "redis") }
 	buses := make([]store.Bus, 3)
-	heard := make([]chan string, 3)
+	heard := make([]storetest.Inbox, 3)
 	for i := range buses {
 		buses[i] = open(t, url(i), nil).Bus()
-		heard[i] = hear(t, buses[i], "topic")
+		heard[i] = storetest.Hear(t, buses[i], "topic")
 	}
 	for i, from := range buses {
 		for k, at := range heard {
-			arrives(t, fmt.Sprintf("from %d to %d", i, k), from, "topic", at)
+			storetest.Arrives(t, from, at, "topic", fmt.Sprintf("from %d to %d", i, k))
 		}
 	}
 	if err := c.Nodes()[1].Kill(); err != nil {
@@ -163,7 +120,7 @@ func TestBusOfACluster(t *testing.T) {
 	}
 	for i, from := range buses {
 		for k, at := range heard {
-			arrives(t, fmt.Sprintf("without one, from %d to %d", i, k), from, "topic", at)
+			storetest.Arrives(t, from, at, "topic", fmt.Sprintf("without one, from %d to %d", i, k))
 		}
 	}
 }
@@ -173,7 +130,7 @@ func TestBusKeepsToItsPrefix(t *testing.T) {
 	server := enginetest.Redis(t)
 	a, other := enginetest.Prefix(t), enginetest.Prefix(t)
 	mine, theirs := open(t, server.URL(a), nil).Bus(), open(t, server.URL(other), nil).Bus()
-	heard := hear(t, mine, "topic")
+	heard := storetest.Hear(t, mine, "topic")
 	for range 10 {
 		if err := theirs.Publish(t.Context(), "topic", []byte("theirs")); err != nil {
 			t.Fatal(err)
@@ -197,7 +154,7 @@ func TestBusClosesInSilence(t *testing.T) {
 	server := enginetest.OwnRedis(t, nil)
 	proxy := enginetest.Proxy(t, server.Addr())
 	b := open(t, server.URLAt(proxy.Addr(), "p"), &redisstore.Options{AnswerTimeout: 500 * time.Millisecond}).Bus()
-	hear(t, b, "topic")
+	storetest.Hear(t, b, "topic")
 	proxy.Cut()
 	waits := make(chan error, 1)
 	go func() {

@@ -9,6 +9,7 @@ import (
 	"github.com/shoalworks/shoal/internal/engines"
 	"github.com/shoalworks/shoal/internal/engines/enginetest"
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/storetest"
 )
 
 // What was acknowledged by the old master and not copied may be lost; nothing else may, and
@@ -17,7 +18,7 @@ func TestFailOver(t *testing.T) {
 	s := enginetest.Sentinel(t, nil)
 	e := open(t, s.URL("p"), nil)
 	r, b := e.Fast(), e.Bus()
-	heard := hear(t, b, "topic")
+	heard := storetest.Hear(t, b, "topic")
 	const keys = 20
 	key := func(i int) string { return fmt.Sprintf("note/n1/players/u%d", i) }
 	for i := range keys {
@@ -54,7 +55,7 @@ func TestFailOver(t *testing.T) {
 	if n != keys {
 		t.Fatalf("after the fail-over there are %d notes, want %d", n, keys)
 	}
-	arrives(t, "a message", b, "topic", heard)
+	storetest.Arrives(t, b, heard, "topic", "a message")
 	if now, err := s.Master(t.Context()); err != nil || now == was {
 		t.Fatalf("there was no fail-over: %v, %v", now, err)
 	}
@@ -65,7 +66,7 @@ func TestMasterIsKilled(t *testing.T) {
 	s := enginetest.Sentinel(t, nil)
 	e := open(t, s.URL("p"), nil)
 	r, b := e.Fast(), e.Bus()
-	heard := hear(t, b, "topic")
+	heard := storetest.Hear(t, b, "topic")
 	was, err := s.Master(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +91,7 @@ func TestMasterIsKilled(t *testing.T) {
 			return err
 		})
 	}
-	arrives(t, "a message", b, "topic", heard)
+	storetest.Arrives(t, b, heard, "topic", "a message")
 }
 
 // slots are the slots of keys, as the cluster counts them.

@@ -7,7 +7,7 @@ import (
 )
 
 // told is the word that a waiter has, if it has one.
-func told(t *testing.T, w waiter) (any bool, err error) {
+func told(t *testing.T, w waiter) (has bool, err error) {
 	t.Helper()
 	if w == nil {
 		t.Fatal("a topic is taken for heard")
@@ -23,8 +23,8 @@ func told(t *testing.T, w waiter) (any bool, err error) {
 // hears fails unless the waiter has been told that its topic is heard.
 func hears(t *testing.T, w waiter) {
 	t.Helper()
-	if any, err := told(t, w); err != nil || !any {
-		t.Fatalf("who waits is told %v (%v)", err, any)
+	if has, err := told(t, w); err != nil || !has {
+		t.Fatalf("who waits is told %v (%v)", err, has)
 	}
 }
 
@@ -51,7 +51,7 @@ func TestDifference(t *testing.T) {
 	h := newHeard(func() []string { return wanted })
 	first := h.wait("a")
 	want(t, h, map[string]bool{"b": true}, []string{"a"}, []string{"b"})
-	if any, _ := told(t, first); any {
+	if has, _ := told(t, first); has {
 		t.Fatal("a topic counts as heard that is only wanted")
 	}
 	h.hears([]string{"a"})

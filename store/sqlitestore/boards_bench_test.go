@@ -5,89 +5,45 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/sqlitestore"
+	"github.com/shoalworks/shoal/store/storetest"
 )
 
 // entriesFlag is the size of the boards that are measured: go test -bench Rank -args -entries=10000000.
 var entriesFlag = flag.Int("entries", 1_000_000, "entries of the boards that benchmarks measure")
 
-func entryKey(i int) string { return fmt.Sprintf("player_%07d", i) }
-
-// fillBoard makes a board of n entries with random scores. Beyond two million the scores of
-// later entries are worse, which is much faster to build, and cut in the same way.
-func fillBoard(b *testing.B, boards store.Boards, n int) {
+// fillBoard makes a board with random scores. Beyond two million the scores of later entries are
+// worse, which is much faster to build, and cut in the same way.
+func fillBoard(b *testing.B, boards store.Boards) {
 	b.Helper()
-	if _, err := boards.Create(b.Context(), "top", store.BoardSpec{Order: store.Descending, Generation: "g"}); err != nil {
-		b.Fatal(err)
+	n, score := *entriesFlag, storetest.RandomScores(1<<40)
+	if n > 2_000_000 {
+		score = func(i int) int64 { return int64(n - i) }
 	}
-	random := rand.New(rand.NewPCG(1, 1))
-	for first := 0; first < n; first += store.MaxMerge {
-		entries := make([]store.Submission, min(store.MaxMerge, n-first))
-		for i := range entries {
-			entries[i] = store.Submission{Key: entryKey(first + i), Score: random.Int64N(1 << 40)}
-			if n > 2_000_000 {
-				entries[i].Score = int64(n - first - i)
-			}
-		}
-		if _, err := boards.Merge(b.Context(), "top", store.Batch{Rule: store.Best, Entries: entries}); err != nil {
-			b.Fatal(err)
-		}
-	}
+	storetest.FillBoard(b, boards, n, score)
 }
 
 // BenchmarkRank measures exact ranks of anybody on a board of a million, and pages.
 func BenchmarkRank(b *testing.B) {
 	boards := open(b, b.TempDir(), nil).Boards()
-	fillBoard(b, boards, *entriesFlag)
-	n := int64(*entriesFlag)
-	for _, depth := range []int64{1, n / 1000, n / 10, n / 2, n - 1000} {
-		page, err := boards.Page(b.Context(), "top", depth-1, 200, store.Ordinal)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Run(fmt.Sprintf("depth=%d", depth), func(b *testing.B) {
-			var latencies []time.Duration
-			for i := 0; b.Loop(); i++ {
-				want := page.Entries[i%len(page.Entries)]
-				start := time.Now()
-				s, ok, err := boards.Standing(b.Context(), "top", want.Key, store.Ordinal)
-				latencies = append(latencies, time.Since(start))
-				if err != nil || !ok || s.Rank != want.Rank {
-					b.Fatalf("Standing = %v, %v, %v, want rank %d", s, ok, err, want.Rank)
-				}
-			}
-			reportQuantiles(b, latencies, 0.5, 0.99)
-		})
-		b.Run(fmt.Sprintf("page50/depth=%d", depth), func(b *testing.B) {
-			var latencies []time.Duration
-			for b.Loop() {
-				start := time.Now()
-				if _, err := boards.Page(b.Context(), "top", depth-1, 50, store.Ordinal); err != nil {
-					b.Fatal(err)
-				}
-				latencies = append(latencies, time.Since(start))
-			}
-			reportQuantiles(b, latencies, 0.5, 0.99)
-		})
-	}
+	fillBoard(b, boards)
+	storetest.MeasureRanks(b, boards, int64(*entriesFlag))
 }
 
 // BenchmarkMerge measures batches of improving scores on a board of a million; BenchmarkRawUpsert
 // is the reference.
 func BenchmarkMerge(b *testing.B) {
 	boards := open(b, b.TempDir(), nil).Boards()
-	fillBoard(b, boards, *entriesFlag)
+	fillBoard(b, boards)
 	for _, size := range []int{1, 1000, 10_000} {
 		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) {
-			batches := improvements(size)
+			batches := storetest.Improvements(*entriesFlag, size)
 			for b.Loop() {
 				if _, err := boards.Merge(b.Context(), "top", store.Batch{Rule: store.Last, Entries: batches()}); err != nil {
 					b.Fatal(err)
@@ -95,25 +51,6 @@ func BenchmarkMerge(b *testing.B) {
 			}
 			b.ReportMetric(float64(size)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 		})
-	}
-}
-
-// improvements makes batches of random keys and scores, with ever newer stamps.
-func improvements(size int) func() []store.Submission {
-	random := rand.New(rand.NewPCG(2, 2))
-	stamp := uint64(time.Now().UnixNano())
-	return func() []store.Submission {
-		stamp++
-		first := random.IntN(*entriesFlag)
-		entries := make([]store.Submission, size)
-		for i := range entries {
-			// 7919 is prime to the number of entries: no key comes twice in a batch.
-			entries[i] = store.Submission{
-				Key: entryKey((first + i*7919) % *entriesFlag), Score: random.Int64N(1 << 40),
-				Stamp: store.Stamp{Epoch: stamp},
-			}
-		}
-		return entries
 	}
 }
 
@@ -125,7 +62,7 @@ func BenchmarkRawUpsert(b *testing.B) {
 	for name, write := range map[string]rawWrite{"upsert": rawUpsert, "uncounted": rawReadWrite} {
 		for _, size := range []int{1, 1000, 10_000} {
 			b.Run(fmt.Sprintf("%s/batch=%d", name, size), func(b *testing.B) {
-				batches, sequence := improvements(size), int64(*entriesFlag)
+				batches, sequence := storetest.Improvements(*entriesFlag, size), int64(*entriesFlag)
 				for b.Loop() {
 					if err := rawBatch(b, db, write, batches(), &sequence); err != nil {
 						b.Fatal(err)
@@ -145,7 +82,7 @@ func rawBoards(b *testing.B) *sql.DB {
 	if err != nil {
 		b.Fatal(err)
 	}
-	fillBoard(b, e.Boards(), *entriesFlag)
+	fillBoard(b, e.Boards())
 	if err := e.Close(b.Context()); err != nil {
 		b.Fatal(err)
 	}

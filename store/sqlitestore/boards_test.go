@@ -9,6 +9,7 @@ import (
 
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/sqlitestore"
+	"github.com/shoalworks/shoal/store/storetest"
 )
 
 // Everybody has the same score: the order is who came first, and ranks stay fast to count,
@@ -21,14 +22,14 @@ func TestConstantScore(t *testing.T) {
 	for first := 0; first < n; first += 1000 {
 		entries := make([]store.Submission, 1000)
 		for i := range entries {
-			entries[i] = store.Submission{Key: entryKey(first + i), Score: 7}
+			entries[i] = store.Submission{Key: storetest.EntryKey(first + i), Score: 7}
 		}
 		if _, err := e.Boards().Merge(t.Context(), "same", store.Batch{Rule: store.Best, Entries: entries}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, i := range []int{0, 1, 999, 1000, 2345, n - 1} {
-		s, ok, err := e.Boards().Standing(t.Context(), "same", entryKey(i), store.Ordinal)
+		s, ok, err := e.Boards().Standing(t.Context(), "same", storetest.EntryKey(i), store.Ordinal)
 		if err != nil || !ok || s.Rank != int64(i)+1 || s.Sequence != uint64(i)+1 {
 			t.Fatalf("Standing(%d) = %+v, %v, %v", i, s, ok, err)
 		}
@@ -41,7 +42,7 @@ func TestConstantScore(t *testing.T) {
 	for first := 0; first < n; first += store.MaxPage {
 		var gone []string
 		for i := range store.MaxPage {
-			gone = append(gone, entryKey(first+i))
+			gone = append(gone, storetest.EntryKey(first+i))
 		}
 		if removed, err := e.Boards().Remove(t.Context(), "same", gone...); err != nil || removed != len(gone) {
 			t.Fatalf("Remove = %d, %v", removed, err)
@@ -84,7 +85,7 @@ func fill(t *testing.T, boards store.Boards, n int) {
 	t.Helper()
 	entries := make([]store.Submission, n)
 	for i := range entries {
-		entries[i] = store.Submission{Key: entryKey(i), Score: int64(i)}
+		entries[i] = store.Submission{Key: storetest.EntryKey(i), Score: int64(i)}
 	}
 	if _, err := boards.Merge(t.Context(), "top", store.Batch{Rule: store.Sum, Source: "s", N: 1, Entries: entries}); err != nil {
 		t.Fatal(err)

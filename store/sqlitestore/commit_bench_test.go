@@ -15,6 +15,7 @@ import (
 
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/sqlitestore"
+	"github.com/shoalworks/shoal/store/storetest"
 )
 
 // The benchmarks of commits: durable conditional updates of 2 KB values, by so many callers.
@@ -132,7 +133,7 @@ func (l *load) run(b *testing.B, n int, update update) {
 func (l *load) report(b *testing.B) {
 	b.Helper()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "updates/s")
-	reportQuantiles(b, slices.Concat(l.latencies...), 0.5, 0.99, 0.999)
+	storetest.ReportQuantiles(b, slices.Concat(l.latencies...), 0.5, 0.99, 0.999)
 }
 
 func startOurs(b *testing.B) update {
@@ -179,15 +180,6 @@ func fillRecords(b *testing.B, r store.Records) {
 				b.Fatal(err)
 			}
 		}
-	}
-}
-
-func reportQuantiles(b *testing.B, latencies []time.Duration, quantiles ...float64) {
-	b.Helper()
-	slices.Sort(latencies)
-	for _, q := range quantiles {
-		at := latencies[min(len(latencies)-1, int(q*float64(len(latencies))))]
-		b.ReportMetric(float64(at.Microseconds()), fmt.Sprintf("p%v-µs", q*100))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/sqlitestore"
+	"github.com/shoalworks/shoal/store/storetest"
 )
 
 // distribution is how scores are spread: the batches of a history.
@@ -58,7 +59,7 @@ func TestDistributions(t *testing.T) {
 					batch := store.Batch{Rule: store.Last}
 					for i := first; i < first+250; i++ {
 						batch.Entries = append(batch.Entries, store.Submission{
-							Key: entryKey(i), Score: d.score(round, i, random), Stamp: store.Stamp{Epoch: uint64(round) + 1},
+							Key: storetest.EntryKey(i), Score: d.score(round, i, random), Stamp: store.Stamp{Epoch: uint64(round) + 1},
 						})
 					}
 					if _, err := engines[(round+first)%2].Boards().Merge(t.Context(), "top", batch); err != nil {
@@ -97,7 +98,7 @@ func drain(t *testing.T, engines []*sqlitestore.Engine, players int) {
 	for first := 0; first < players; first += 250 {
 		var gone []string
 		for i := range 250 {
-			gone = append(gone, entryKey((first+i)*7%players))
+			gone = append(gone, storetest.EntryKey((first+i)*7%players))
 		}
 		if n, err := engines[first/250%2].Boards().Remove(t.Context(), "top", gone...); err != nil || n != 250 {
 			t.Fatalf("Remove = %d, %v", n, err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/sqlitestore"
+	"github.com/shoalworks/shoal/store/storetest"
 )
 
 // contender is one way to write a batch of 10,000.
@@ -30,7 +30,7 @@ type contender struct {
 func BenchmarkFlush(b *testing.B) {
 	ours, bare := open(b, b.TempDir(), nil), open(b, b.TempDir(), nil)
 	for _, e := range []*sqlitestore.Engine{ours, bare} {
-		fillBoard(b, e.Boards(), *entriesFlag)
+		fillBoard(b, e.Boards())
 	}
 	if err := bare.StopSweeper(b.Context()); err != nil {
 		b.Fatal(err)
@@ -66,7 +66,7 @@ func BenchmarkFlush(b *testing.B) {
 // The scores grow, so that every row changes under every rule.
 func race(b *testing.B, contenders []*contender) {
 	b.Helper()
-	batches := improvements(store.MaxMerge)
+	batches := storetest.Improvements(*entriesFlag, store.MaxMerge)
 	for round := 0; b.Loop(); round++ {
 		entries := batches()
 		for i := range entries {
@@ -94,7 +94,7 @@ func race(b *testing.B, contenders []*contender) {
 func BenchmarkRankUnderWrites(b *testing.B) {
 	folder := b.TempDir()
 	e := open(b, folder, nil)
-	fillBoard(b, e.Boards(), *entriesFlag)
+	fillBoard(b, e.Boards())
 	writing, stop := context.WithCancel(b.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- writeSteadily(writing, e.Boards()) }()
@@ -103,12 +103,12 @@ func BenchmarkRankUnderWrites(b *testing.B) {
 		var latencies []time.Duration
 		for i := 0; b.Loop(); i++ {
 			start := time.Now()
-			if _, err := e.Boards().Scores(b.Context(), "top", entryKey(i*7919%*entriesFlag)); err != nil {
+			if _, err := e.Boards().Scores(b.Context(), "top", storetest.EntryKey(i*7919%*entriesFlag)); err != nil {
 				b.Fatal(err)
 			}
 			latencies = append(latencies, time.Since(start))
 		}
-		reportQuantiles(b, latencies, 0.5, 0.99)
+		storetest.ReportQuantiles(b, latencies, 0.5, 0.99)
 	})
 	for _, mode := range []store.RankMode{store.Ordinal, store.Competition} {
 		for _, depth := range []int64{1, n / 1000, n / 10, n / 2, n - 1000} {
@@ -126,7 +126,7 @@ func BenchmarkRankUnderWrites(b *testing.B) {
 			}
 			for _, latencies := range []*[]time.Duration{&first, &second} {
 				start := time.Now()
-				if _, _, err := fresh.Boards().Standing(b.Context(), "top", entryKey(i*7919%*entriesFlag), store.Ordinal); err != nil {
+				if _, _, err := fresh.Boards().Standing(b.Context(), "top", storetest.EntryKey(i*7919%*entriesFlag), store.Ordinal); err != nil {
 					b.Fatal(err)
 				}
 				*latencies = append(*latencies, time.Since(start))
@@ -135,7 +135,7 @@ func BenchmarkRankUnderWrites(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		reportQuantiles(b, first, 0.5)
+		storetest.ReportQuantiles(b, first, 0.5)
 		slices.Sort(second)
 		b.ReportMetric(float64(second[len(second)/2].Microseconds()), "second-p50-µs")
 	})
@@ -147,7 +147,7 @@ func BenchmarkRankUnderWrites(b *testing.B) {
 
 // writeSteadily merges 200 random scores ten times a second.
 func writeSteadily(ctx context.Context, boards store.Boards) error {
-	batches := improvements(200)
+	batches := storetest.Improvements(*entriesFlag, 200)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -178,7 +178,7 @@ func measureRanks(b *testing.B, boards store.Boards, depth int64, mode store.Ran
 			b.Fatalf("Standing = %v, %v", ok, err)
 		}
 	}
-	reportQuantiles(b, latencies, 0.5, 0.99)
+	storetest.ReportQuantiles(b, latencies, 0.5, 0.99)
 }
 
 // BenchmarkDense measures dense ranks among few scores and among many, as the store does it,
@@ -222,22 +222,17 @@ func BenchmarkDense(b *testing.B) {
 func fillScores(b *testing.B, boards store.Boards, board string, scores int64) {
 	b.Helper()
 	createBoard(b, boards, board)
-	random := rand.New(rand.NewPCG(1, 1))
-	for first := 0; first < *entriesFlag; first += store.MaxMerge {
-		entries := make([]store.Submission, min(store.MaxMerge, *entriesFlag-first))
-		for i := range entries {
-			entries[i] = store.Submission{Key: entryKey(first + i), Score: random.Int64N(scores)}
-		}
+	storetest.EachBatch(*entriesFlag, storetest.RandomScores(scores), func(entries []store.Submission) {
 		if _, err := boards.Merge(b.Context(), board, store.Batch{Rule: store.Best, Entries: entries}); err != nil {
 			b.Fatal(err)
 		}
-	}
+	})
 }
 
 // BenchmarkCheck measures a Check, and a repair of a board without counts.
 func BenchmarkCheck(b *testing.B) {
 	e := open(b, b.TempDir(), nil)
-	fillBoard(b, e.Boards(), *entriesFlag)
+	fillBoard(b, e.Boards())
 	for _, c := range []struct {
 		name   string
 		damage string
@@ -260,7 +255,7 @@ func BenchmarkCheck(b *testing.B) {
 // writers: batches that are logged, and such that are not because their entries already are.
 func BenchmarkWalk(b *testing.B) {
 	e := open(b, b.TempDir(), nil)
-	fillBoard(b, e.Boards(), *entriesFlag)
+	fillBoard(b, e.Boards())
 	pages := func(b *testing.B) {
 		cursor, n := store.Cursor{}, 0
 		for b.Loop() {
@@ -275,7 +270,7 @@ func BenchmarkWalk(b *testing.B) {
 		b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "rows/s")
 	}
 	b.Run("unchanged", pages)
-	batches := improvements(store.MaxMerge)
+	batches := storetest.Improvements(*entriesFlag, store.MaxMerge)
 	merges := func(fresh bool) func(b *testing.B) {
 		return func(b *testing.B) {
 			entries := batches()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/storetest"
 )
 
 // BenchmarkSharedWrite measures a single write while another process commits large groups
@@ -30,7 +31,7 @@ func BenchmarkSharedWrite(b *testing.B) {
 		put(b, r, "mine", "1", store.Version(i+1))
 		latencies = append(latencies, time.Since(start))
 	}
-	reportQuantiles(b, latencies, 0.5, 0.99, 1)
+	storetest.ReportQuantiles(b, latencies, 0.5, 0.99, 1)
 }
 
 // BenchmarkBus measures a message to another process and back.
@@ -52,7 +53,7 @@ func BenchmarkBus(b *testing.B) {
 		<-back
 		latencies = append(latencies, time.Since(start))
 	}
-	reportQuantiles(b, latencies, 0.5, 0.99)
+	storetest.ReportQuantiles(b, latencies, 0.5, 0.99)
 }
 
 // benchFsync is what the disk itself takes to overwrite and sync two pages.
@@ -74,14 +75,14 @@ func benchFsync(b *testing.B) {
 		}
 		latencies = append(latencies, time.Since(start))
 	}
-	reportQuantiles(b, latencies, 0.5, 0.99, 0.999)
+	storetest.ReportQuantiles(b, latencies, 0.5, 0.99, 0.999)
 }
 
 // BenchmarkUpdateDuringFlush measures updates of documents, one after the other, while 10,000
 // entries are merged into a board of a million each second, and without.
 func BenchmarkUpdateDuringFlush(b *testing.B) {
 	e := open(b, b.TempDir(), nil)
-	fillBoard(b, e.Boards(), *entriesFlag)
+	fillBoard(b, e.Boards())
 	for range 10 { // until the log has its length, and is overwritten
 		fillRecords(b, e.Durable())
 	}
@@ -94,7 +95,7 @@ func BenchmarkUpdateDuringFlush(b *testing.B) {
 			rows, ended := 0, make(chan struct{})
 			go func() {
 				defer close(ended)
-				for batches := improvements(store.MaxMerge); flushing && !stop.Load(); rows += store.MaxMerge {
+				for batches := storetest.Improvements(*entriesFlag, store.MaxMerge); flushing && !stop.Load(); rows += store.MaxMerge {
 					time.Sleep(time.Second)
 					if _, err := e.Boards().Merge(b.Context(), "top", store.Batch{Rule: store.Last, Entries: batches()}); err != nil {
 						b.Error(err)
@@ -116,7 +117,7 @@ func BenchmarkUpdateDuringFlush(b *testing.B) {
 			}
 			stop.Store(true)
 			<-ended
-			reportQuantiles(b, latencies, 0.5, 0.99, 0.999)
+			storetest.ReportQuantiles(b, latencies, 0.5, 0.99, 0.999)
 			b.ReportMetric(float64(rows)/b.Elapsed().Seconds(), "rows/s")
 		})
 	}

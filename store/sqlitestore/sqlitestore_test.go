@@ -2,7 +2,6 @@ package sqlitestore_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -43,40 +42,10 @@ func harness[T any](part func(*sqlitestore.Engine) T) func(*testing.T) storetest
 	}
 }
 
-// wholeRecords closes the engine with the part.
-type wholeRecords struct {
-	store.Records
-	engine *sqlitestore.Engine
-}
-
-func (w wholeRecords) Close(ctx context.Context) error {
-	return errors.Join(w.Records.Close(ctx), w.engine.Close(ctx))
-}
-
-// wholeBus closes the engine with the part.
-type wholeBus struct {
-	store.Bus
-	engine *sqlitestore.Engine
-}
-
-func (w wholeBus) Close(ctx context.Context) error {
-	return errors.Join(w.Bus.Close(ctx), w.engine.Close(ctx))
-}
-
 func TestBus(t *testing.T) {
 	storetest.Bus(t, harness(func(e *sqlitestore.Engine) store.Bus {
-		return wholeBus{e.Bus(), e}
+		return storetest.WholeBus(e.Bus(), e)
 	}))
-}
-
-// wholeBoards closes the engine with the part.
-type wholeBoards struct {
-	store.Boards
-	engine *sqlitestore.Engine
-}
-
-func (w wholeBoards) Close(ctx context.Context) error {
-	return errors.Join(w.Boards.Close(ctx), w.engine.Close(ctx))
 }
 
 func TestBoards(t *testing.T) {
@@ -86,7 +55,7 @@ func TestBoards(t *testing.T) {
 			Open: func(t *testing.T) store.Boards {
 				e := h.open(t, folder)
 				e.SizeBoards(50, 8) // so that the suite's boards have many shelves
-				return wholeBoards{e.Boards(), e}
+				return storetest.WholeBoards(e.Boards(), e)
 			},
 			Shared: true, Reopens: true,
 			Pass: func(_ *testing.T, d time.Duration) { h.pass(d) },
@@ -96,13 +65,13 @@ func TestBoards(t *testing.T) {
 
 func TestRecords(t *testing.T) {
 	storetest.Records(t, harness(func(e *sqlitestore.Engine) store.Records {
-		return wholeRecords{e.Durable(), e}
+		return storetest.WholeRecords(e.Durable(), e)
 	}))
 }
 
 func TestFastRecords(t *testing.T) {
 	storetest.Records(t, harness(func(e *sqlitestore.Engine) store.Records {
-		return wholeRecords{e.Fast(), e}
+		return storetest.WholeRecords(e.Fast(), e)
 	}))
 }
 

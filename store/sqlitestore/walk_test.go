@@ -13,6 +13,7 @@ import (
 
 	"github.com/shoalworks/shoal/store"
 	"github.com/shoalworks/shoal/store/sqlitestore"
+	"github.com/shoalworks/shoal/store/storetest"
 )
 
 // childStir changes a board in every way there is, back to back, and says so. One whose name
@@ -23,7 +24,7 @@ func childStir(ctx context.Context, e *sqlitestore.Engine, name string) error {
 	some := func(n int) (keys []string) {
 		first := random.IntN(1500)
 		for i := range n {
-			keys = append(keys, entryKey((first+i*7)%1500))
+			keys = append(keys, storetest.EntryKey((first+i*7)%1500))
 		}
 		return keys
 	}
@@ -64,7 +65,7 @@ func TestWalkAmongKilledProcesses(t *testing.T) {
 	createBoard(t, engines[0].Boards(), "top")
 	batch := store.Batch{Rule: store.Best}
 	for i := range 1500 {
-		batch.Entries = append(batch.Entries, store.Submission{Key: entryKey(i), Score: int64(i % 40)})
+		batch.Entries = append(batch.Entries, store.Submission{Key: storetest.EntryKey(i), Score: int64(i % 40)})
 	}
 	if _, err := engines[0].Boards().Merge(t.Context(), "top", batch); err != nil {
 		t.Fatal(err)

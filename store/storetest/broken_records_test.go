@@ -348,16 +348,8 @@ func brokenContexts() []broken {
 		{name: "an ended context is ignored", topic: "context", records: ended(nil, true)},
 		{name: "giving up is not done, but it is", topic: "context", records: hasty(store.ErrUnavailable)},
 		{name: "giving up is not done, but it is, histories", topic: "history", records: hasty(store.ErrUnavailable)},
-		{name: "unknown is not done", topic: "history", records: func() func(store.Records) store.Records {
-			return func(next store.Records) store.Records {
-				return eachError(func(err error) error {
-					if errors.Is(err, store.ErrUnknown) {
-						return store.ErrUnavailable
-					}
-					return err
-				})()(unreliable()(next))
-			}
-		}},
+		{name: "unknown is not done", topic: "history", records: unknownIsNotDone},
+		{name: "unknown is not done, in trouble", topic: "troubles", records: unknownIsNotDone},
 		{name: "a read ignores its context", topic: "context", records: stateless(func(r *records) {
 			r.get = func(ctx context.Context, keys []string) ([]store.Record, error) {
 				return r.Records.Get(context.WithoutCancel(ctx), keys...)
@@ -394,6 +386,18 @@ func brokenContexts() []broken {
 		{name: "close leaves a goroutine", topic: "close", records: stateless(func(*records) {
 			go func() { select {} }()
 		})},
+	}
+}
+
+// unknownIsNotDone says of what may have been applied that it was not.
+func unknownIsNotDone() func(store.Records) store.Records {
+	return func(next store.Records) store.Records {
+		return eachError(func(err error) error {
+			if errors.Is(err, store.ErrUnknown) {
+				return store.ErrUnavailable
+			}
+			return err
+		})()(unreliable()(next))
 	}
 }
 

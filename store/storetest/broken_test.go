@@ -53,7 +53,9 @@ func TestBrokenDriver(t *testing.T) {
 			continue
 		}
 		if b.records != nil {
-			storetest.Records(t, harness(b.records, (*memstore.Engine).Records))
+			fresh := harness(b.records, (*memstore.Engine).Records)
+			storetest.Records(t, fresh)
+			t.Run("troubles", func(t *testing.T) { troubles(t, fresh(t)) })
 		}
 		if b.boards != nil {
 			storetest.Boards(t, harness(b.boards, (*memstore.Engine).Boards))

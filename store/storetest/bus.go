@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -40,13 +41,16 @@ func Bus(t *testing.T, fresh func(t *testing.T) Harness[store.Bus]) {
 // resend is how long a message is waited for before it is sent again.
 const resend = 50 * time.Millisecond
 
-// inbox keeps what a subscription received; when it is full the rest is lost.
-type inbox chan string
+// Inbox keeps what a subscription received; when it is full the rest is lost.
+type Inbox chan string
 
-func newInbox() inbox { return make(inbox, 4096) }
+// inboxRoom is how many messages an inbox keeps.
+const inboxRoom = 4096
+
+func newInbox() Inbox { return make(Inbox, inboxRoom) }
 
 // receive is a receiver that does not block.
-func (in inbox) receive(payload []byte) {
+func (in Inbox) receive(payload []byte) {
 	select {
 	case in <- string(payload):
 	default:
@@ -63,7 +67,7 @@ func subscribe(t *testing.T, b store.Bus, topic string, receive func([]byte)) st
 }
 
 // send publishes payload until it is in every inbox, or the test has failed.
-func send(t *testing.T, b store.Bus, topic, payload string, inboxes ...inbox) {
+func send(t *testing.T, b store.Bus, topic, payload string, inboxes ...Inbox) {
 	t.Helper()
 	for i, in := range inboxes {
 		for start := time.Now(); !in.holds(payload); {
@@ -79,7 +83,7 @@ func send(t *testing.T, b store.Bus, topic, payload string, inboxes ...inbox) {
 }
 
 // holds looks through what has arrived.
-func (in inbox) holds(payload string) bool {
+func (in Inbox) holds(payload string) bool {
 	for {
 		select {
 		case got := <-in:
@@ -93,7 +97,7 @@ func (in inbox) holds(payload string) bool {
 }
 
 // waitFor takes what arrives within d.
-func (in inbox) waitFor(payload string, d time.Duration) bool {
+func (in Inbox) waitFor(payload string, d time.Duration) bool {
 	limit := time.NewTimer(d)
 	defer limit.Stop()
 	for {
@@ -104,6 +108,33 @@ func (in inbox) waitFor(payload string, d time.Duration) bool {
 			}
 		case <-limit.C:
 			return false
+		}
+	}
+}
+
+// Hear subscribes for as long as the test runs, and collects what comes: up to 4,096 messages that
+// nobody has taken out of the inbox.
+func Hear(t *testing.T, b store.Bus, topic string) Inbox {
+	t.Helper()
+	in := newInbox()
+	subscribe(t, b, topic, in.receive)
+	return in
+}
+
+// Arrives publishes a message until it comes out of the inbox, and fails the test when it does not
+// within [Patience]. What else is in the inbox is thrown away. That the engine does not take a
+// message is no failure: it may be on its way back.
+func Arrives(t *testing.T, from store.Bus, in Inbox, topic, payload string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), Patience)
+	defer cancel()
+	for {
+		err := from.Publish(ctx, topic, []byte(payload))
+		if in.waitFor(payload, resend) {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("%.40q on %.40s did not arrive within %v; Publish = %v", payload, topic, Patience, err)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func deliverWithin(t *testing.T, h Harness[store.Bus]) {
 
 func deliverAcross(t *testing.T, h Harness[store.Bus]) {
 	handles := openSome(t, h, 3)
-	inboxes := make([]inbox, len(handles))
+	inboxes := make([]Inbox, len(handles))
 	for i, b := range handles {
 		inboxes[i] = newInbox()
 		subscribe(t, b, "topic", inboxes[i].receive)
@@ -53,7 +53,7 @@ func deliverByTopic(t *testing.T, h Harness[store.Bus]) {
 	handles := openSome(t, h, 2)
 	long := strings.Repeat("t", store.MaxTopic)
 	topics := []string{"a", "A", "a/b", "a/b/c", "a/", "/a", "a.b", "a*", "*", "#", "a/#", "a/+", ">", "a%", "%", "_", "a_", "a'", "a\"", "a:b", "0", "00", long, long[1:], "!#$&()+,-<=>?@[\\]^`{|}~"}
-	inboxes := make([]inbox, len(topics))
+	inboxes := make([]Inbox, len(topics))
 	for i, topic := range topics {
 		inboxes[i] = newInbox()
 		subscribe(t, handles[i%len(handles)], topic, func(payload []byte) {
@@ -75,7 +75,7 @@ func deliverByTopic(t *testing.T, h Harness[store.Bus]) {
 func deliverPayloads(t *testing.T, h Harness[store.Bus]) {
 	handles := openSome(t, h, 2)
 	var sent sync.Map
-	inboxes := make([]inbox, 3)
+	inboxes := make([]Inbox, 3)
 	for i := range inboxes {
 		inboxes[i] = newInbox()
 		subscribe(t, handles[i%len(handles)], "topic", func(payload []byte) {
@@ -108,13 +108,13 @@ func deliverPayloads(t *testing.T, h Harness[store.Bus]) {
 
 func deliverToMany(t *testing.T, h Harness[store.Bus]) {
 	handles := openSome(t, h, 3)
-	inboxes := make([]inbox, 150)
+	inboxes := make([]Inbox, 150)
 	for i := range inboxes {
 		inboxes[i] = newInbox()
 		subscribe(t, handles[i%len(handles)], fmt.Sprintf("topic/%d", i%3), inboxes[i].receive)
 	}
 	for i := range 3 {
-		var some []inbox
+		var some []Inbox
 		for n := i; n < len(inboxes); n += 3 {
 			some = append(some, inboxes[n])
 		}

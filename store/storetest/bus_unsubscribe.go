@@ -128,7 +128,7 @@ func closeByMany(t *testing.T, h Harness[store.Bus]) {
 
 func closeOneOfSeveral(t *testing.T, h Harness[store.Bus]) {
 	b := open(t, h)
-	inboxes := []inbox{newInbox(), newInbox(), newInbox()}
+	inboxes := []Inbox{newInbox(), newInbox(), newInbox()}
 	subscriptions := make([]store.Subscription, len(inboxes))
 	for i, in := range inboxes {
 		subscriptions[i] = subscribe(t, b, "topic", in.receive)

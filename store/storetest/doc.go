@@ -25,7 +25,10 @@
 //
 // # For other tests
 //
-// [ModelBoard] is a naive board to compare with.
+// [ModelBoard] is a naive board to compare with. [Troubles] is for drivers of engines that can be
+// killed and cut off: what they say about single keys must have an order then, too. [Hear] and [Arrives] are for their
+// buses. [FillBoard], [Improvements], [Measure] and [MeasureRanks] are the frame of benchmarks of
+// boards, the same on every engine.
 //
 // # Concurrency
 //

@@ -33,13 +33,13 @@ type Harness[T any] struct {
 	Pass func(t *testing.T, d time.Duration)
 }
 
-// closer is what the three contracts have in common.
-type closer interface {
+// Closer is what the three contracts have in common, with each other and with an engine.
+type Closer interface {
 	Close(ctx context.Context) error
 }
 
 // open opens a handle and closes it when the test ends.
-func open[T closer](t *testing.T, h Harness[T]) T {
+func open[T Closer](t *testing.T, h Harness[T]) T {
 	t.Helper()
 	handle := h.Open(t)
 	t.Cleanup(func() { shut(t, handle) })
@@ -47,7 +47,7 @@ func open[T closer](t *testing.T, h Harness[T]) T {
 }
 
 // shut closes a handle within Patience.
-func shut(t *testing.T, handle closer) {
+func shut(t *testing.T, handle Closer) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), Patience)
 	defer cancel()
@@ -57,7 +57,7 @@ func shut(t *testing.T, handle closer) {
 }
 
 // openSome opens n handles, or one when the store is not shared.
-func openSome[T closer](t *testing.T, h Harness[T], n int) []T {
+func openSome[T Closer](t *testing.T, h Harness[T], n int) []T {
 	t.Helper()
 	if !h.Shared {
 		n = 1

@@ -33,3 +33,18 @@ func TestHistoriesAllowUnknownOutcomes(t *testing.T) {
 		Shared: true,
 	})
 }
+
+// troubles has the handles of a store work while nothing happens but what they do by themselves.
+func troubles(t *testing.T, h storetest.Harness[store.Records]) {
+	t.Helper()
+	nothing := func() error { return nil }
+	storetest.Troubles(t, storetest.Troubled{
+		Handles: []store.Records{h.Open(t), h.Open(t), h.Open(t)}, Troubles: []func() error{nothing, nothing}, Rounds: 2,
+	})
+}
+
+// An honest driver in trouble has an order, too.
+func TestTroublesAllowUnknownOutcomes(t *testing.T) {
+	e, decorate := memstore.New(nil), unreliable()
+	troubles(t, storetest.Harness[store.Records]{Open: func(*testing.T) store.Records { return decorate(e.Records()) }})
+}

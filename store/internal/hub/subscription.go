@@ -109,7 +109,9 @@ func (s *Subscription) hasEnded() bool {
 // calls. Again does nothing but wait.
 func (s *Subscription) Close() {
 	s.end()
-	_ = s.wait(context.Background()) // it cannot end early
+	if !s.isCaller() {
+		<-s.gone
+	}
 }
 
 // end makes sure that no further call of the receiver begins.
@@ -130,7 +132,7 @@ func (s *Subscription) stop() {
 
 // wait waits for the goroutine to be gone, unless this is it.
 func (s *Subscription) wait(ctx context.Context) error {
-	if s.runner == goroutine() {
+	if s.isCaller() {
 		return nil
 	}
 	select {
@@ -145,6 +147,9 @@ func (s *Subscription) wait(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 }
+
+// isCaller tells that the receiver itself is calling.
+func (s *Subscription) isCaller() bool { return s.runner == goroutine() }
 
 // goroutine names the running goroutine. A receiver may close its own subscription, and nothing
 // but the first line of a stack trace ("goroutine 7 [running]:") tells that call from one by
