@@ -11,10 +11,10 @@ import (
 	"slices"
 )
 
-// BuildShoal builds the daemon of this module at a path. It needs the Go toolchain, and a
-// working directory within the module.
-func BuildShoal(ctx context.Context, path string) error {
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/shoalworks/shoal/cmd/shoal").CombinedOutput()
+// BuildShoal builds the daemon of this module at a path, with build tags (comma-separated;
+// empty: none). It needs the Go toolchain, and a working directory within the module.
+func BuildShoal(ctx context.Context, path, tags string) error {
+	out, err := exec.CommandContext(ctx, "go", "build", "-tags", tags, "-o", path, "github.com/shoalworks/shoal/cmd/shoal").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("engines: go build: %w\n%s", err, out)
 	}

@@ -57,7 +57,7 @@ func play(ctx context.Context, o chaos.Options) error {
 		o.Logs = folder
 	}
 	o.Binary = filepath.Join(folder, "shoal")
-	if err := engines.BuildShoal(ctx, o.Binary); err != nil {
+	if err := engines.BuildShoal(ctx, o.Binary, chaos.Tag); err != nil {
 		return errors.Join(err, os.RemoveAll(folder))
 	}
 	fmt.Fprintf(os.Stdout, "seed %d for %v\n", o.Seed, o.For)
