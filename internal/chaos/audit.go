@@ -14,12 +14,15 @@ const (
 	// auditWithin bounds the audit of one player in a healthy fleet.
 	auditWithin = 4 * time.Minute
 	auditors    = 64
+	// slowAudit is what a load of the audit seldom takes.
+	slowAudit = 15 * time.Second
 )
 
 // audit loads every player once more, waits for its mail, and compares everything with the
 // ledger.
-func (w *world) audit(ctx context.Context) error {
+func (w *world) audit(ctx context.Context, players []*player) error {
 	w.say("%7.2fs all is healed; the audit begins", w.ledger.now().Seconds())
+	w.auditDeals(ctx, players)
 	var g errgroup.Group
 	g.SetLimit(auditors)
 	for i, key := range w.ledger.Keys() {
@@ -41,18 +44,29 @@ func (w *world) audit(ctx context.Context) error {
 	return err
 }
 
+// open loads a player at a daemon, or reads what is open there.
+func (w *world) open(ctx context.Context, key string, at int) (*Tenure, error) {
+	asked := w.ledger.now()
+	f, err := w.members[at].api.load(ctx, key, auditWait)
+	if took := w.ledger.now() - asked; took > slowAudit {
+		w.say("%7.2fs daemon %d took %v to load %s: %v", w.ledger.now().Seconds(), at, took.Round(10*time.Millisecond), key, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if w.ledger.Outdated(key, f) {
+		return nil, errOutdated
+	}
+	f.Asked = asked
+	return w.ledger.Loaded(key, at, f), nil
+}
+
 // auditPlayer checks one player at one daemon.
 func (w *world) auditPlayer(ctx context.Context, key string, at int) error {
 	a := w.members[at].api
 	var t *Tenure
-	err := again(ctx, func() error {
-		f, err := a.load(ctx, key, auditWait)
-		if err == nil && w.ledger.Outdated(key, f) {
-			err = errOutdated
-		}
-		if err == nil {
-			t = w.ledger.Loaded(key, at, f)
-		}
+	err := again(ctx, func() (err error) {
+		t, err = w.open(ctx, key, at)
 		return err
 	})
 	if err != nil {
@@ -95,10 +109,12 @@ func (w *world) auditPlay(ctx context.Context, a *api, t *Tenure) (count int64, 
 // auditMail waits until all mail that was acknowledged has had its effect.
 func (w *world) auditMail(ctx context.Context, a *api, t *Tenure) error {
 	return again(ctx, func() error {
+		asked := w.ledger.now()
 		f, err := a.live(ctx, t.key)
 		if err != nil {
 			return err
 		}
+		f.Asked = asked
 		w.ledger.Loaded(t.key, t.daemon, f)
 		if left := w.ledger.Waiting(t.key, f); len(left) > 0 {
 			return fmt.Errorf("%v were acknowledged and have no effect", left)

@@ -31,6 +31,8 @@ type ShoalOptions struct {
 	Name string
 	// Config is the text of the configuration file. Default: none.
 	Config string
+	// Flags are further flags of every start. Default: none.
+	Flags []string
 	// Log is a file that the daemon's log is appended to. Default: one that goes with Close.
 	Log string
 }
@@ -80,6 +82,7 @@ func (s *Shoal) configure(o ShoalOptions) error {
 		}
 		s.base = append(s.base, "--config", file)
 	}
+	s.base = append(s.base, o.Flags...)
 	s.program = program{
 		path: o.Binary, folder: dir, log: o.Log, stop: signalStop, close: signalKill, orphaned: signalKill,
 	}
