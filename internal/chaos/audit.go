@@ -3,6 +3,7 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -22,6 +23,7 @@ const (
 // ledger.
 func (w *world) audit(ctx context.Context, players []*player) error {
 	w.say("%7.2fs all is healed; the audit begins", w.ledger.now().Seconds())
+	w.gatherAll(ctx)
 	w.auditDeals(ctx, players)
 	var g errgroup.Group
 	g.SetLimit(auditors)
@@ -42,6 +44,16 @@ func (w *world) audit(ctx context.Context, players []*player) error {
 		w.ledger.Violate("seasons", "cannot be audited: %v", err)
 	}
 	return err
+}
+
+// gatherAll loads all players once: that may take long for some, whose last holder had told that
+// it does not beat, and then takes as long for all together. What fails is tried again later.
+func (w *world) gatherAll(ctx context.Context) {
+	var all sync.WaitGroup
+	for i, key := range w.ledger.Keys() {
+		all.Go(func() { _, _ = w.open(ctx, key, i%len(w.members)) })
+	}
+	all.Wait()
 }
 
 // open loads a player at a daemon, or reads what is open there.

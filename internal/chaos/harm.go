@@ -10,8 +10,12 @@ import (
 	"github.com/shoalworks/shoal/internal/engines"
 )
 
-// failOverWithin is how long a master that was killed waits for its replica to replace it.
-const failOverWithin = 15 * time.Second
+const (
+	// failOverWithin is how long a master that was killed waits for its replica to replace it.
+	failOverWithin = 15 * time.Second
+	// stopPatience is how long a daemon may take to end in order.
+	stopPatience = 4 * time.Second
+)
 
 // run lets a lane of the plan happen until ctx ends. Every fault is over when it returns.
 func (w *world) run(ctx context.Context, plan []Fault, l lane) error {
@@ -128,9 +132,24 @@ func (m *member) suffer(ctx context.Context, f Fault) (heal func(context.Context
 	case KillDaemon:
 		return restart, m.Kill()
 	case StopDaemon:
-		return restart, m.Stop()
+		return restart, m.stopSoon()
 	}
 	return nil, fmt.Errorf("%s is no fault of a process", f.Kind)
+}
+
+// stopSoon ends a daemon in order, and kills one that takes long, as a supervisor does: its store
+// may be down.
+func (m *member) stopSoon() error {
+	stopped := make(chan error, 1)
+	go func() { stopped <- m.Stop() }()
+	timer := clock.System().NewTimer(stopPatience)
+	defer timer.Stop()
+	select {
+	case err := <-stopped:
+		return err
+	case <-timer.C():
+		return errors.Join(m.Kill(), <-stopped)
+	}
 }
 
 // restart starts a daemon as a supervisor does: again and again, since its store may be down.

@@ -84,7 +84,7 @@ func Run(ctx context.Context, o Options) (Tally, error) {
 		players = w.players(&o)
 		err = w.play(ctx, &o, players)
 	}
-	if err == nil {
+	if tally, _ := w.ledger.Verdict(); err == nil && tally.Violations == 0 {
 		err = w.audit(ctx, players)
 		w.say("%7.2fs audited", w.ledger.now().Seconds())
 	}
@@ -135,7 +135,7 @@ func sayer(to io.Writer) func(format string, args ...any) {
 const hasty = "beat: 500ms\ndeadAfter: 2s\n"
 
 // play lets players play while the plan happens. Both are over when it returns. A broken promise
-// ends it, so that the logs say of it what they can.
+// ends it, and leaves the audit out, so that the logs end with what is known of it.
 func (w *world) play(ctx context.Context, o *Options, players []*player) error {
 	ctx, cancel := context.WithTimeout(ctx, o.For)
 	defer cancel()
