@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -50,19 +51,26 @@ func (w *world) audit(ctx context.Context, players []*player) error {
 // it does not beat, and then takes as long for all together. What fails is tried again later.
 func (w *world) gatherAll(ctx context.Context) {
 	var all sync.WaitGroup
+	var slow atomic.Int64
+	begun := w.ledger.now()
 	for i, key := range w.ledger.Keys() {
-		all.Go(func() { _, _ = w.open(ctx, key, i%len(w.members)) })
+		all.Go(func() {
+			_, _ = w.open(ctx, key, i%len(w.members))
+			if w.ledger.now()-begun > slowAudit {
+				slow.Add(1)
+			}
+		})
 	}
 	all.Wait()
+	if n := slow.Load(); n > 0 {
+		w.say("%7.2fs %d players took more than %v to load", w.ledger.now().Seconds(), n, slowAudit)
+	}
 }
 
 // open loads a player at a daemon, or reads what is open there.
 func (w *world) open(ctx context.Context, key string, at int) (*Tenure, error) {
 	asked := w.ledger.now()
 	f, err := w.members[at].api.load(ctx, key, auditWait)
-	if took := w.ledger.now() - asked; took > slowAudit {
-		w.say("%7.2fs daemon %d took %v to load %s: %v", w.ledger.now().Seconds(), at, took.Round(10*time.Millisecond), key, err)
-	}
 	if err != nil {
 		return nil, err
 	}
