@@ -52,7 +52,7 @@ cluster: ## a private PostgreSQL, Redis and Redis Cluster, three daemons and a l
 	$(GO) run ./internal/engines/cmd -for $(FOR) -fast $(or $(FAST),redis)
 
 .PHONY: chaos
-chaos: ## three daemons on PostgreSQL and Redis, broken on purpose, checked from outside; FOR=90s, SEED=1, FAST=redis|kept|sentinel|none
+chaos: ## three daemons on PostgreSQL and Redis, broken on purpose, checked from outside; FOR=90s, SEED=1, FAST=redis|kept|sentinel|cluster|none
 	$(GO) run ./internal/chaos/cmd -for $(FOR) -seed $(or $(SEED),1) -fast $(or $(FAST),redis)
 
 .PHONY: bench

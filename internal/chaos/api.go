@@ -21,6 +21,10 @@ const (
 	set = "players"
 	// callTimeout bounds a call other than a load.
 	callTimeout = 6 * time.Second
+	// playTimeout bounds a transaction, which is in memory.
+	playTimeout = 3 * time.Second
+	// saveTimeout bounds a save: an answer that is late is a promise all the same.
+	saveTimeout = 12 * time.Second
 	// loadWait bounds a load of a player. It is longer than it takes to find a holder dead, or to
 	// steal from one.
 	loadWait = 30 * time.Second
@@ -49,19 +53,25 @@ func newAPI(url string) *api {
 }
 
 // reason is why a daemon has refused a call; empty when it said nothing.
-func reason(err error) string {
+func reason(err error) string { return detailOf(err).GetReason() }
+
+// outcome is what a daemon says that a failed write has come to; empty when it said nothing.
+func outcome(err error) string { return detailOf(err).GetOutcome() }
+
+// detailOf is what a daemon says of an error; nil when that is nothing.
+func detailOf(err error) *shoalv1.ErrorDetail {
 	var rpc *connect.Error
 	if !errors.As(err, &rpc) {
-		return ""
+		return nil
 	}
 	for _, d := range rpc.Details() {
 		if msg, err := connectproto.UnmarshalErrorDetail(d); err == nil {
 			if detail, ok := msg.(*shoalv1.ErrorDetail); ok {
-				return detail.GetReason()
+				return detail
 			}
 		}
 	}
-	return ""
+	return nil
 }
 
 // document is what a player's profile holds.
@@ -69,6 +79,7 @@ type document struct {
 	Count   int64            `json:"count"`
 	Got     map[string]int64 `json:"got"`
 	Prizes  int64            `json:"prizes"`
+	Coins   int64            `json:"coins"`
 	Seasons map[string]struct {
 		Season string                     `json:"season"`
 		Titles map[string]json.RawMessage `json:"titles"`
@@ -84,6 +95,7 @@ func found(p *shoalv1.Profile) (Found, error) {
 	return Found{
 		Epoch: p.GetEpoch(), Revision: p.GetRevision(), Count: d.Count, Got: d.Got,
 		Season: seasonNumber(d.Seasons[season].Season), Titles: int64(len(d.Seasons[season].Titles)), Prizes: d.Prizes,
+		Coins: d.Coins,
 	}, nil
 }
 
@@ -124,7 +136,7 @@ func (a *api) live(ctx context.Context, key string) (Found, error) {
 
 // play counts one more, once for an id.
 func (a *api) play(ctx context.Context, key, id string) (revision uint64, count int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, playTimeout)
 	defer cancel()
 	res, err := a.profile.Transact(ctx, &shoalv1.ProfileTransactRequest{
 		Set: set, Key: key, Id: id, ReturnData: true, Ops: `[{"op":"increment","path":"/count","by":1}]`,
@@ -139,7 +151,7 @@ func (a *api) play(ctx context.Context, key, id string) (revision uint64, count 
 
 // save stores a profile, or syncs it when it need not be durable.
 func (a *api) save(ctx context.Context, key string, durable bool) (revision uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, saveTimeout)
 	defer cancel()
 	if durable {
 		res, err := a.profile.Save(ctx, &shoalv1.ProfileSaveRequest{Set: set, Key: key})

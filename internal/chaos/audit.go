@@ -3,6 +3,8 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -14,12 +16,16 @@ const (
 	// auditWithin bounds the audit of one player in a healthy fleet.
 	auditWithin = 4 * time.Minute
 	auditors    = 64
+	// slowAudit is what a load of the audit seldom takes.
+	slowAudit = 15 * time.Second
 )
 
 // audit loads every player once more, waits for its mail, and compares everything with the
 // ledger.
-func (w *world) audit(ctx context.Context) error {
+func (w *world) audit(ctx context.Context, players []*player) error {
 	w.say("%7.2fs all is healed; the audit begins", w.ledger.now().Seconds())
+	w.gatherAll(ctx)
+	w.auditDeals(ctx, players)
 	var g errgroup.Group
 	g.SetLimit(auditors)
 	for i, key := range w.ledger.Keys() {
@@ -41,18 +47,46 @@ func (w *world) audit(ctx context.Context) error {
 	return err
 }
 
+// gatherAll loads all players once: that may take long for some, whose last holder had told that
+// it does not beat, and then takes as long for all together. What fails is tried again later.
+func (w *world) gatherAll(ctx context.Context) {
+	var all sync.WaitGroup
+	var slow atomic.Int64
+	begun := w.ledger.now()
+	for i, key := range w.ledger.Keys() {
+		all.Go(func() {
+			_, _ = w.open(ctx, key, i%len(w.members))
+			if w.ledger.now()-begun > slowAudit {
+				slow.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if n := slow.Load(); n > 0 {
+		w.say("%7.2fs %d players took more than %v to load", w.ledger.now().Seconds(), n, slowAudit)
+	}
+}
+
+// open loads a player at a daemon, or reads what is open there.
+func (w *world) open(ctx context.Context, key string, at int) (*Tenure, error) {
+	asked := w.ledger.now()
+	f, err := w.members[at].api.load(ctx, key, auditWait)
+	if err != nil {
+		return nil, err
+	}
+	if w.ledger.Outdated(key, f) {
+		return nil, errOutdated
+	}
+	f.Asked = asked
+	return w.ledger.Loaded(key, at, f), nil
+}
+
 // auditPlayer checks one player at one daemon.
 func (w *world) auditPlayer(ctx context.Context, key string, at int) error {
 	a := w.members[at].api
 	var t *Tenure
-	err := again(ctx, func() error {
-		f, err := a.load(ctx, key, auditWait)
-		if err == nil && w.ledger.Outdated(key, f) {
-			err = errOutdated
-		}
-		if err == nil {
-			t = w.ledger.Loaded(key, at, f)
-		}
+	err := again(ctx, func() (err error) {
+		t, err = w.open(ctx, key, at)
 		return err
 	})
 	if err != nil {
@@ -95,10 +129,12 @@ func (w *world) auditPlay(ctx context.Context, a *api, t *Tenure) (count int64, 
 // auditMail waits until all mail that was acknowledged has had its effect.
 func (w *world) auditMail(ctx context.Context, a *api, t *Tenure) error {
 	return again(ctx, func() error {
+		asked := w.ledger.now()
 		f, err := a.live(ctx, t.key)
 		if err != nil {
 			return err
 		}
+		f.Asked = asked
 		w.ledger.Loaded(t.key, t.daemon, f)
 		if left := w.ledger.Waiting(t.key, f); len(left) > 0 {
 			return fmt.Errorf("%v were acknowledged and have no effect", left)

@@ -10,8 +10,12 @@ import (
 	"github.com/shoalworks/shoal/internal/engines"
 )
 
-// failOverWithin is how long a master that was killed waits for its replica to replace it.
-const failOverWithin = 15 * time.Second
+const (
+	// failOverWithin is how long a master that was killed waits for its replica to replace it.
+	failOverWithin = 15 * time.Second
+	// stopPatience is how long a daemon may take to end in order.
+	stopPatience = 4 * time.Second
+)
 
 // run lets a lane of the plan happen until ctx ends. Every fault is over when it returns.
 func (w *world) run(ctx context.Context, plan []Fault, l lane) error {
@@ -19,7 +23,7 @@ func (w *world) run(ctx context.Context, plan []Fault, l lane) error {
 		if f.lane != l {
 			continue
 		}
-		if !w.has(f.Kind) {
+		if !w.has(f.Kind) || w.forgets(f.Kind) && keepsMemory(f.At, w.length) {
 			continue
 		}
 		if !w.comes(ctx, f.At) {
@@ -41,12 +45,12 @@ func (w *world) comes(ctx context.Context, at time.Duration) bool {
 // has tells whether there is what a fault breaks.
 func (w *world) has(k Kind) bool {
 	switch k {
-	case KillDaemon, StopDaemon, PauseDaemon:
+	case StrikeDaemon, KillDaemon, StopDaemon, PauseDaemon, StepClock:
 		return true
 	case ForgetRedis, RewindRedis, PauseRedis:
-		return w.redis != nil || w.sentinel != nil
+		return w.redis != nil || w.sentinel != nil || w.cluster != nil
 	case CutFast, DeafToFast:
-		return w.redis != nil
+		return w.redis != nil || w.cluster != nil
 	case KillPostgres, RestartPostgres, PausePostgres, CutStore, CutBoth, DelayBoth, ResetBoth, DeafToStore:
 		return w.postgres != nil
 	}
@@ -60,7 +64,7 @@ func (w *world) forgets(k Kind) bool {
 	switch {
 	case w.kept:
 		return false
-	case w.redis != nil:
+	case w.redis != nil, w.cluster != nil:
 		return k == ForgetRedis || k == RewindRedis
 	case w.sentinel != nil:
 		return k == ForgetRedis || k == RewindRedis || k == PauseRedis
@@ -70,11 +74,13 @@ func (w *world) forgets(k Kind) bool {
 
 // happen makes one fault and heals it.
 func (w *world) happen(ctx context.Context, f Fault) error {
-	whom := everybody
-	if f.lane != engineLane {
-		whom = f.Daemon
+	if f.lane == engineLane {
+		rush(ctx, w.members, rushBefore)
 	}
-	end := w.ledger.times.begin(w.ledger.now(), whom, w.forgets(f.Kind))
+	end := func(time.Duration) {}
+	if f.lane != clockLane { // whatever the clocks say, nothing may be lost
+		end = w.ledger.times.begin(w.ledger.now(), w.whom(f), w.forgets(f.Kind))
+	}
 	heal, err := w.begin(ctx, f)
 	if err != nil {
 		return err
@@ -85,38 +91,76 @@ func (w *world) happen(ctx context.Context, f Fault) error {
 	return err
 }
 
+// whom is the daemon that a fault concerns. All of them share the way to a cluster.
+func (w *world) whom(f Fault) int {
+	if f.lane == engineLane || w.cluster != nil && (f.lane == networkLane || f.Kind == StrikeDaemon) {
+		return everybody
+	}
+	return f.Daemon
+}
+
 // begin makes a fault; heal ends it.
 func (w *world) begin(ctx context.Context, f Fault) (heal func(context.Context) error, err error) {
+	m := w.members[f.Daemon]
 	switch f.lane {
 	case daemonLane:
-		return w.members[f.Daemon].suffer(f)
+		return m.suffer(ctx, f)
 	case engineLane:
 		return w.shake(ctx, f)
 	case networkLane:
-		return w.members[f.Daemon].disconnect(f), nil
+		return m.disconnect(f), nil
+	case clockLane:
+		back, err := m.clock.step(f.Offset)
+		return func(context.Context) error { return back() }, err
 	case lanes:
 	}
 	return nil, fmt.Errorf("no lane %d", f.lane)
 }
 
 // suffer is a fault of a daemon's process.
-func (m *member) suffer(f Fault) (heal func(context.Context) error, err error) {
-	if f.Kind == PauseDaemon {
-		return func(context.Context) error { return m.Continue() }, m.Pause()
+func (m *member) suffer(ctx context.Context, f Fault) (heal func(context.Context) error, err error) {
+	restart := func(ctx context.Context) error { return m.restart(ctx, f.Offset) }
+	switch f.Kind { //nolint:exhaustive // the others are no faults of a process
+	case PauseDaemon:
+		defer m.bell.hurry()()
+		_ = clock.Sleep(ctx, clock.System(), rushBefore)
+		err := m.Pause()
+		m.bell.leave()
+		return func(context.Context) error { return m.Continue() }, err
+	case StrikeDaemon:
+		return restart, m.strike(ctx, f)
+	case KillDaemon:
+		return restart, m.Kill()
+	case StopDaemon:
+		return restart, m.stopSoon()
 	}
-	stop := m.Kill
-	if f.Kind == StopDaemon {
-		stop = m.Stop
+	return nil, fmt.Errorf("%s is no fault of a process", f.Kind)
+}
+
+// stopSoon ends a daemon in order, and kills one that takes long, as a supervisor does: its store
+// may be down.
+func (m *member) stopSoon() error {
+	stopped := make(chan error, 1)
+	go func() { stopped <- m.Stop() }()
+	timer := clock.System().NewTimer(stopPatience)
+	defer timer.Stop()
+	select {
+	case err := <-stopped:
+		return err
+	case <-timer.C():
+		return errors.Join(m.Kill(), <-stopped)
 	}
-	return func(ctx context.Context) error { return m.restart(ctx, f.Offset) }, stop()
 }
 
 // restart starts a daemon as a supervisor does: again and again, since its store may be down.
 func (m *member) restart(ctx context.Context, offset time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
+	if err := m.clock.start(offset); err != nil {
+		return err
+	}
 	for {
-		err := m.Start(ctx, "--clock-offset="+offset.String())
+		err := m.Start(ctx)
 		if err == nil || clock.Sleep(ctx, clock.System(), retryAfter) != nil {
 			return err
 		}
@@ -133,26 +177,30 @@ func (w *world) shake(ctx context.Context, f Fault) (heal func(context.Context) 
 	case PausePostgres:
 		return func(context.Context) error { return w.postgres.Continue() }, w.postgres.Pause()
 	case PauseRedis, ForgetRedis, RewindRedis:
-		if w.sentinel != nil {
+		switch {
+		case w.sentinel != nil:
 			return w.failOver(ctx, f)
+		case w.cluster != nil:
+			nodes := w.cluster.Nodes()
+			return w.shakeRedis(ctx, nodes[f.Server%len(nodes)], f)
 		}
-		return w.shakeRedis(ctx, f)
-	case KillDaemon, StopDaemon, PauseDaemon, CutStore, CutFast, CutBoth, DelayBoth, ResetBoth, DeafToStore, DeafToFast:
+		return w.shakeRedis(ctx, w.redis, f)
+	case StrikeDaemon, KillDaemon, StopDaemon, PauseDaemon, StepClock, CutStore, CutFast, CutBoth, DelayBoth, ResetBoth, DeafToStore, DeafToFast:
 	}
 	return nil, fmt.Errorf("%s is no fault of a server", f.Kind)
 }
 
-// shakeRedis is a fault of the only Redis.
-func (w *world) shakeRedis(ctx context.Context, f Fault) (heal func(context.Context) error, err error) {
+// shakeRedis is a fault of the only Redis, or of one master of a cluster.
+func (w *world) shakeRedis(ctx context.Context, r *engines.Redis, f Fault) (heal func(context.Context) error, err error) {
 	switch {
 	case f.Kind == PauseRedis:
-		return func(context.Context) error { return w.redis.Continue() }, w.redis.Pause()
+		return func(context.Context) error { return r.Continue() }, r.Pause()
 	case f.Kind == ForgetRedis, w.kept:
-		return w.redis.Start, errors.Join(w.redis.Forget(), w.redis.Kill())
+		return r.Start, errors.Join(r.Forget(), r.Kill())
 	}
 	return func(ctx context.Context) error {
-		return errors.Join(w.redis.Kill(), w.redis.Start(ctx))
-	}, w.redis.Snapshot(ctx)
+		return errors.Join(r.Kill(), r.Start(ctx))
+	}, r.Snapshot(ctx)
 }
 
 // failOver kills or pauses the master. When it comes back, its replica has taken its place,
@@ -177,7 +225,8 @@ func (w *world) failOver(ctx context.Context, f Fault) (heal func(context.Contex
 
 // disconnect is a fault of a daemon's network.
 func (m *member) disconnect(f Fault) (heal func(context.Context) error) {
-	for _, p := range m.links(f.Kind) {
+	links := m.links(f)
+	for _, p := range links {
 		switch f.Kind {
 		case CutStore, CutFast, CutBoth:
 			p.Cut()
@@ -187,24 +236,31 @@ func (m *member) disconnect(f Fault) (heal func(context.Context) error) {
 			p.Reset()
 		case DeafToStore, DeafToFast:
 			p.DropAnswers()
-		case KillDaemon, StopDaemon, PauseDaemon, KillPostgres, RestartPostgres, PausePostgres, ForgetRedis, RewindRedis, PauseRedis:
+		case StrikeDaemon, KillDaemon, StopDaemon, PauseDaemon, StepClock,
+			KillPostgres, RestartPostgres, PausePostgres, ForgetRedis, RewindRedis, PauseRedis:
 		}
 	}
 	return func(context.Context) error {
-		for _, p := range m.links(f.Kind) {
+		for _, p := range links {
 			p.Heal()
 		}
 		return nil
 	}
 }
 
-// links are the connections that a fault concerns.
-func (m *member) links(k Kind) []*engines.Proxy {
-	switch {
-	case k == CutStore || k == DeafToStore || m.fast == nil:
-		return []*engines.Proxy{m.store}
-	case k == CutFast || k == DeafToFast:
-		return []*engines.Proxy{m.fast}
+// links are the connections that a fault concerns: to the store, and to the fast one's server.
+func (m *member) links(f Fault) []*engines.Proxy {
+	var fast []*engines.Proxy
+	if len(m.fast) > 0 {
+		fast = append(fast, m.fast[f.Server%len(m.fast)])
 	}
-	return []*engines.Proxy{m.store, m.fast}
+	switch f.Kind { //nolint:exhaustive // the others concern no network
+	case "":
+		return nil
+	case CutStore, DeafToStore:
+		return []*engines.Proxy{m.store}
+	case CutFast, DeafToFast:
+		return fast
+	}
+	return append(fast, m.store)
 }

@@ -27,8 +27,8 @@ type Ledger struct {
 
 // Tally counts what a run has checked.
 type Tally struct {
-	// Loads, Saves, Syncs, Receipts, Mails and Scores were acknowledged.
-	Loads, Saves, Syncs, Receipts, Mails, Scores int
+	// Loads, Saves, Syncs, Receipts, Mails, Trades and Scores were acknowledged.
+	Loads, Saves, Syncs, Receipts, Mails, Trades, Scores int
 	// Seasons were closed, and Titles granted.
 	Seasons, Titles int
 	// Ghosts were calls to a session that a later one had replaced, and were all refused.
@@ -50,16 +50,11 @@ type account struct {
 	tried   int64 // highest score that was sent
 }
 
-// claim is something that is to happen once: a receipt, a mail.
-type claim struct {
-	mail  bool
-	acked bool // promised to be there, or to come if it is a mail
-	seen  bool // was found in a load
-}
-
 // Found is what a player finds of its profile.
 type Found struct {
 	Epoch, Revision uint64
+	// Asked is when it was asked for: what is promised later need not be in it.
+	Asked time.Duration
 	// Count is how often the player has played.
 	Count int64
 	// Live says that it was open at the daemon already.
@@ -69,6 +64,8 @@ type Found struct {
 	// Season is the number of the season that its counters belong to; Titles and Prizes are how
 	// many it has won, and been paid for.
 	Season, Titles, Prizes int64
+	// Coins are what trades have brought, less than nothing for who gave more.
+	Coins int64
 }
 
 // Tenure is one session of a player, as its answers tell of it.
@@ -92,8 +89,9 @@ type point struct {
 // acknowledgement is a promise that a point will be found by every later session.
 type acknowledgement struct {
 	point
-	durable bool
-	at      time.Duration
+	durable  bool
+	asked    time.Duration // when it was asked for
+	answered time.Duration
 }
 
 // NewLedger is an empty ledger; now is the time since the run began.
@@ -141,6 +139,7 @@ func (l *Ledger) Loaded(key string, daemon int, f Found) *Tenure {
 	defer l.mu.Unlock()
 	a := l.accountLocked(key)
 	if last := a.last(); last != nil && last.found.Epoch == f.Epoch && last.daemon == daemon {
+		l.claimsLocked(key, a, f)
 		l.resumedLocked(last, f)
 		return last
 	}
@@ -202,7 +201,7 @@ func (l *Ledger) keptLocked(before *Tenure, ack acknowledgement, t *Tenure) {
 	if t.found.Count >= ack.count && t.found.Revision >= ack.revision {
 		return
 	}
-	if !ack.durable && l.times.lostBoth(before.daemon, ack.at, l.now()) {
+	if !ack.durable && l.times.lostBoth(before.daemon, ack.asked, l.now()) {
 		l.mu.tally.Doubles++
 		return
 	}
@@ -211,27 +210,7 @@ func (l *Ledger) keptLocked(before *Tenure, ack acknowledgement, t *Tenure) {
 		what = "save"
 	}
 	l.violateLocked(t.key, "epoch %d on daemon %d begins with count %d at revision %d; epoch %d on daemon %d had a %s acknowledged at %.2fs with count %d at revision %d",
-		t.found.Epoch, t.daemon, t.found.Count, t.found.Revision, before.found.Epoch, before.daemon, what, ack.at.Seconds(), ack.count, ack.revision)
-}
-
-// claimsLocked checks what was claimed against what is found.
-func (l *Ledger) claimsLocked(key string, a *account, f Found) {
-	for id, times := range f.Got {
-		c := a.claims[id]
-		switch {
-		case c == nil:
-			l.violateLocked(key, "%s was found and never sent", id)
-			continue
-		case times != 1:
-			l.violateLocked(key, "%s has had its effect %d times", id, times)
-		}
-		c.seen = true
-	}
-	for id, c := range a.claims {
-		if _, ok := f.Got[id]; !ok && (c.seen || c.acked && !c.mail) {
-			l.violateLocked(key, "%s was acknowledged or seen, and is not in epoch %d", id, f.Epoch)
-		}
-	}
+		t.found.Epoch, t.daemon, t.found.Count, t.found.Revision, before.found.Epoch, before.daemon, what, ack.answered.Seconds(), ack.count, ack.revision)
 }
 
 // Epoch is that of the session.
@@ -264,6 +243,7 @@ func (t *Tenure) Played(revision uint64, count int64) {
 type Promise struct {
 	tenure  *Tenure
 	durable bool
+	asked   time.Duration
 	last    point  // the newest when it began
 	newest  uint64 // epoch that had been loaded when it began
 }
@@ -274,7 +254,7 @@ func (t *Tenure) Saving(durable bool) Promise {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	tenures := l.accountLocked(t.key).tenures
-	return Promise{tenure: t, durable: durable, last: t.known[len(t.known)-1], newest: tenures[len(tenures)-1].found.Epoch}
+	return Promise{tenure: t, durable: durable, asked: l.now(), last: t.known[len(t.known)-1], newest: tenures[len(tenures)-1].found.Epoch}
 }
 
 // Acknowledged notes the answer: everything up to a revision will be found by later sessions.
@@ -293,7 +273,7 @@ func (p Promise) Acknowledged(revision uint64) {
 	if revision < p.last.revision {
 		l.violateLocked(t.key, "epoch %d acknowledges revision %d; revision %d was answered before", t.found.Epoch, revision, p.last.revision)
 	}
-	ack := acknowledgement{point: t.at(revision), durable: p.durable, at: l.now()}
+	ack := acknowledgement{point: t.at(revision), durable: p.durable, asked: p.asked, answered: l.now()}
 	t.note(ack)
 	if next := l.accountLocked(t.key).after(t); next != nil {
 		l.keptLocked(t, ack, next)
@@ -336,31 +316,6 @@ func (l *Ledger) Ghost() {
 	l.mu.tally.Ghosts++
 }
 
-// Claiming notes that something is about to be sent that is to happen once.
-func (l *Ledger) Claiming(key, id string, mail bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	a := l.accountLocked(key)
-	if a.claims[id] == nil {
-		a.claims[id] = &claim{mail: mail}
-	}
-}
-
-// Claimed notes that it was acknowledged.
-func (l *Ledger) Claimed(key, id string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	c := l.accountLocked(key).claims[id]
-	if !c.acked {
-		c.acked = true
-		if c.mail {
-			l.mu.tally.Mails++
-		} else {
-			l.mu.tally.Receipts++
-		}
-	}
-}
-
 // Scoring notes that a score is about to be submitted.
 func (l *Ledger) Scoring(key string, score int64) {
 	l.mu.Lock()
@@ -393,20 +348,6 @@ func (l *Ledger) Board(key string, score int64, fast bool) {
 	default:
 		l.violateLocked(key, "the board has score %d; %d was acknowledged at %.2fs", score, a.best, a.bestAt.Seconds())
 	}
-}
-
-// Waiting are the mails of a player that were acknowledged and are not in what was found.
-func (l *Ledger) Waiting(key string, f Found) []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var out []string
-	for id, c := range l.accountLocked(key).claims {
-		if _, ok := f.Got[id]; !ok && c.acked {
-			out = append(out, id)
-		}
-	}
-	slices.Sort(out)
-	return out
 }
 
 // Keys are the players, in order.

@@ -21,11 +21,23 @@ func newRun() *run {
 
 // load is a load with a count, whose revision is ten times as much.
 func (r *run) load(daemon int, epoch uint64, count int64, got ...string) *Tenure {
-	f := Found{Epoch: epoch, Revision: uint64(10 * count), Count: count, Got: make(map[string]int64)}
+	f := Found{Epoch: epoch, Revision: uint64(10 * count), Asked: r.at, Count: count, Got: make(map[string]int64)}
 	for _, id := range got {
 		f.Got[id]++
 	}
 	return r.Loaded("p", daemon, f)
+}
+
+// deal is a trade between p and q.
+func (r *run) deal() { r.Dealing("t1", "p", "q", 3) }
+
+// find is a load of a player with coins.
+func (r *run) find(key string, epoch uint64, coins int64, got ...string) {
+	f := Found{Epoch: epoch, Asked: r.at, Coins: coins, Got: make(map[string]int64)}
+	for _, id := range got {
+		f.Got[id]++
+	}
+	r.Loaded(key, 0, f)
 }
 
 // play plays up to a count.
@@ -123,6 +135,16 @@ func TestLedgerFindsWhatIsBroken(t *testing.T) {
 			r.at = 30 * time.Second
 			r.load(1, 2, 0)
 		}, want: "sync acknowledged"},
+		"a sync is lost that was answered after the loss": {run: func(r *run) {
+			a := r.load(0, 1, 0)
+			play(a, 1)
+			promise := a.Saving(false) // it is in the memory that is lost
+			r.lose(time.Second, 2*time.Second)
+			r.trouble(0, 0, 20*time.Second)
+			r.at = 12 * time.Second
+			promise.Acknowledged(10)
+			r.load(1, 2, 0)
+		}},
 		"an old session acknowledges": {run: func(r *run) {
 			a := r.load(0, 1, 0)
 			r.load(1, 2, 0)
@@ -188,6 +210,64 @@ func TestLedgerFindsWhatIsBroken(t *testing.T) {
 		"a receipt from nowhere": {run: func(r *run) {
 			r.load(0, 1, 0, "r1")
 		}, want: "never sent"},
+		"a trade is in both or in none": {run: func(r *run) {
+			r.deal()
+			r.find("p", 1, 0)
+			r.find("q", 1, 0)
+			r.find("p", 2, -3, "t1")
+			r.find("q", 2, 3, "t1")
+		}},
+		"half of a trade was seen": {run: func(r *run) {
+			r.deal()
+			r.find("p", 1, -3, "t1")
+			r.find("q", 1, 0)
+		}, want: "q: t1 was acknowledged or seen"},
+		"a trade that came after the load": {run: func(r *run) {
+			r.deal()
+			r.at = time.Second
+			r.find("p", 1, -3, "t1")
+			r.Loaded("q", 1, Found{Epoch: 1, Asked: time.Second / 2})
+		}},
+		"a trade is lost": {run: func(r *run) {
+			r.deal()
+			r.Dealt("t1", "p")
+			r.find("q", 1, 0)
+		}, want: "q: t1 was acknowledged"},
+		"a trade is made twice": {run: func(r *run) {
+			r.deal()
+			r.find("p", 1, -6, "t1", "t1")
+		}, want: "2 times"},
+		"a trade was refused and is made": {run: func(r *run) {
+			r.deal()
+			r.Refused("t1", "p")
+			r.find("q", 1, 3, "t1")
+		}, want: "q: t1 was refused"},
+		"a trade was made and is refused": {run: func(r *run) {
+			r.deal()
+			r.find("q", 1, 3, "t1")
+			r.Refused("t1", "p")
+		}, want: "p: t1 was refused"},
+		"coins from nowhere": {run: func(r *run) {
+			r.deal()
+			r.find("q", 1, 4, "t1")
+		}, want: "has 4 coins, and 3 by its trades"},
+		"a receipt is only in an open session": {run: func(r *run) {
+			r.Claiming("p", "r1", false)
+			r.Loaded("p", 0, Found{Epoch: 1, Live: true, Got: map[string]int64{"r1": 1}})
+			r.load(1, 2, 0) // the daemon died before it was stored
+		}},
+		"a mail was applied in memory": {run: func(r *run) {
+			r.Claiming("p", "m1", true)
+			r.Claimed("p", "m1")
+			r.load(0, 1, 0, "m1")
+			r.load(1, 2, 0) // the daemon died before it was stored; it comes again
+		}},
+		"an open session lacks a receipt": {run: func(r *run) {
+			r.load(0, 1, 0)
+			r.Claiming("p", "r1", false)
+			r.Claimed("p", "r1")
+			r.Loaded("p", 0, Found{Epoch: 1, Live: true})
+		}, want: "r1 was acknowledged"},
 		"mail takes its time": {run: func(r *run) {
 			r.Claiming("p", "m1", true)
 			r.Claimed("p", "m1")
@@ -295,9 +375,51 @@ func TestPlanFollowsFromItsSeed(t *testing.T) {
 	}
 	var end [lanes]time.Duration
 	for _, f := range Plan(3, length, 3) {
-		if f.At < end[f.lane] || f.At+f.For > length {
+		over := f.At + f.Lead + f.Hold + f.Gap + f.For
+		if f.At < end[f.lane] || over > length {
 			t.Errorf("%s begins before %v, or is not over at the end", f, end[f.lane])
 		}
-		end[f.lane] = f.At + f.For
+		end[f.lane] = over
+	}
+}
+
+// A plan is sharp only if its daemons are struck often, in every way, and their clocks step both
+// ways.
+func TestPlanIsSharp(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		strikes, ways, steps := 0, make(map[Kind]bool), make(map[bool]bool)
+		for _, f := range Plan(seed, 90*time.Second, 3) {
+			switch f.Kind { //nolint:exhaustive // the others are counted nowhere
+			case StrikeDaemon:
+				strikes++
+				ways[f.Before] = true
+			case StepClock:
+				steps[f.Offset > 0] = true
+			}
+		}
+		if strikes < 12 || len(ways) < 4 || len(steps) != 2 {
+			t.Errorf("seed %d: %d strikes in %d ways, steps %v", seed, strikes, len(ways), steps)
+		}
+	}
+}
+
+func TestMemoryIsKeptInTurn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		at, length time.Duration
+		want       bool
+	}{
+		{0, 90 * time.Second, true},
+		{44 * time.Second, 90 * time.Second, true},
+		{45 * time.Second, 90 * time.Second, false},
+		{10 * time.Second, 20 * time.Second, false},
+		{9 * time.Second, 20 * time.Second, true},
+		{100 * time.Second, 10 * time.Minute, true},
+		{140 * time.Second, 10 * time.Minute, false},
+	} {
+		if got := keepsMemory(c.at, c.length); got != c.want {
+			t.Errorf("at %v of %v: %v", c.at, c.length, got)
+		}
 	}
 }

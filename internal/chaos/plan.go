@@ -14,9 +14,13 @@ type Kind string
 
 // The faults of daemons, of the servers, and of the network of one daemon.
 const (
-	KillDaemon  Kind = "kill daemon"  // at once, and started again
-	StopDaemon  Kind = "stop daemon"  // in order, and started again
-	PauseDaemon Kind = "pause daemon" // as a machine that sleeps
+	// StrikeDaemon kills a daemon with as many acknowledgements on their way as can be, right
+	// after something has become of its network.
+	StrikeDaemon Kind = "strike daemon"
+	KillDaemon   Kind = "kill daemon"  // at once, and started again
+	StopDaemon   Kind = "stop daemon"  // in order, and started again
+	PauseDaemon  Kind = "pause daemon" // as a machine that sleeps
+	StepClock    Kind = "clock steps"  // of a daemon that runs, and back again
 
 	KillPostgres    Kind = "kill PostgreSQL"
 	RestartPostgres Kind = "restart PostgreSQL"
@@ -41,7 +45,16 @@ const (
 	daemonLane lane = iota
 	engineLane
 	networkLane
+	clockLane
 	lanes
+)
+
+const (
+	// leastFault is the shortest fault.
+	leastFault = 200 * time.Millisecond
+	// memoryKept is how long the fast store's memory is kept in turn, and may be lost in turn:
+	// nothing is excused where it is kept.
+	memoryKept = 45 * time.Second
 )
 
 // Fault is one thing that goes wrong.
@@ -55,6 +68,12 @@ type Fault struct {
 	Offset time.Duration
 	// Delay is that of a slow network, each way.
 	Delay time.Duration
+	// Server is the one that a fault concerns, of several of a kind.
+	Server int
+	// Before is what a strike does to the network: from Lead after the players have begun to
+	// hurry, for Hold; Gap later the daemon is killed.
+	Before          Kind
+	Lead, Hold, Gap time.Duration
 
 	lane lane
 }
@@ -64,6 +83,9 @@ func (f Fault) String() string {
 	text := fmt.Sprintf("(%.2fs) %-27s", f.At.Seconds(), f.Kind)
 	if f.lane != engineLane {
 		text += fmt.Sprintf(" daemon %d", f.Daemon)
+	}
+	if f.Kind == StrikeDaemon {
+		text += fmt.Sprintf(" after %q", cmp.Or(f.Before, "nothing"))
 	}
 	text += fmt.Sprintf(" for %.2fs", f.For.Seconds())
 	if f.Offset != 0 {
@@ -84,11 +106,11 @@ func Plan(seed uint64, length time.Duration, daemons int) []Fault {
 		for {
 			f := fault(rng, l, daemons)
 			f.At = at
-			if f.At+f.For > length {
+			if f.At+f.Lead+f.Hold+f.Gap+f.For > length {
 				break
 			}
 			plan = append(plan, f)
-			at += f.For + between(rng, time.Second, 8*time.Second)
+			at += f.For + f.Lead + f.Hold + f.Gap + between(rng, l.rhythm()/4, l.rhythm())
 		}
 	}
 	slices.SortStableFunc(plan, func(a, b Fault) int { return cmp.Compare(a.At, b.At) })
@@ -108,27 +130,61 @@ func Describe(plan []Fault) string {
 func (l lane) kinds() []Kind {
 	switch l {
 	case daemonLane:
-		return []Kind{KillDaemon, KillDaemon, PauseDaemon, PauseDaemon, StopDaemon}
+		return []Kind{StrikeDaemon, StrikeDaemon, StrikeDaemon, StrikeDaemon, StrikeDaemon, StrikeDaemon, KillDaemon, PauseDaemon, PauseDaemon, StopDaemon}
 	case engineLane:
 		return []Kind{KillPostgres, KillPostgres, RestartPostgres, PausePostgres, ForgetRedis, RewindRedis, PauseRedis}
 	case networkLane:
 		return []Kind{CutStore, CutFast, CutBoth, DelayBoth, ResetBoth, DeafToStore, DeafToFast}
+	case clockLane:
+		return []Kind{StepClock}
 	case lanes:
 	}
 	return nil
 }
 
+// beforeStrike is what a strike may do to the network first.
+func beforeStrike() []Kind {
+	return []Kind{"", CutStore, CutStore, CutFast, CutBoth, DeafToStore, DeafToFast}
+}
+
+// rhythm is how long a lane is quiet after a fault, at the most.
+func (l lane) rhythm() time.Duration {
+	if l == daemonLane {
+		return 2 * time.Second
+	}
+	return 7 * time.Second
+}
+
+// longest is the longest fault of a lane.
+func (l lane) longest() time.Duration {
+	switch l {
+	case clockLane:
+		return 9 * time.Second
+	case engineLane: // no daemon starts without its store
+		return 3 * time.Second
+	case daemonLane, networkLane, lanes:
+	}
+	return 5 * time.Second
+}
+
 // fault draws one of a lane. The draws are the same in number whatever comes of them.
 func fault(rng *rand.Rand, l lane, daemons int) Fault {
-	kinds := l.kinds()
+	kinds, before := l.kinds(), beforeStrike()
 	f := Fault{
-		lane: l, Kind: kinds[rng.IntN(len(kinds))], Daemon: rng.IntN(daemons),
-		For: between(rng, 300*time.Millisecond, 9*time.Second).Round(10 * time.Millisecond),
+		lane: l, Kind: kinds[rng.IntN(len(kinds))], Daemon: rng.IntN(daemons), Server: rng.IntN(daemons),
+		For: between(rng, leastFault, l.longest()).Round(10 * time.Millisecond),
 	}
 	offset := between(rng, -2*time.Hour, 2*time.Hour).Round(time.Second)
 	delay := between(rng, 20*time.Millisecond, 400*time.Millisecond).Round(time.Millisecond)
+	strike := Fault{
+		Before: before[rng.IntN(len(before))], Lead: between(rng, 100*time.Millisecond, 400*time.Millisecond),
+		Hold: between(rng, 20*time.Millisecond, 300*time.Millisecond), Gap: between(rng, 0, 100*time.Millisecond),
+	}
 	switch f.Kind {
-	case KillDaemon, StopDaemon:
+	case StrikeDaemon:
+		f.For /= 5 // its players are elsewhere already
+		f.Before, f.Lead, f.Hold, f.Gap, f.Offset = strike.Before, strike.Lead, strike.Hold, strike.Gap, offset
+	case KillDaemon, StopDaemon, StepClock:
 		f.Offset = offset
 	case DelayBoth:
 		f.Delay = delay
@@ -142,4 +198,10 @@ func fault(rng *rand.Rand, l lane, daemons int) Fault {
 
 func between(rng *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(rng.Int64N(int64(most-least)))
+}
+
+// keepsMemory tells whether the fast store's memory must not be lost at a time of a run.
+func keepsMemory(at, length time.Duration) bool {
+	turn := min(memoryKept, max(length/2, 1))
+	return at/turn%2 == 0
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/shoalworks/shoal/clock"
@@ -14,23 +16,31 @@ const (
 	leastStay, mostStay   = 2 * time.Second, 10 * time.Second
 	leastPause, mostPause = 50 * time.Millisecond, 400 * time.Millisecond
 	retryAfter            = 250 * time.Millisecond
-	leaveOneIn            = 3  // of the stays; the others move on while their session is open
-	ghostOneIn            = 3  // of the moves: the session before is called once more
-	letters               = 40 // mails and receipts that a player makes at most, to bound the document
+	leaveOneIn            = 3               // of the stays; the others move on while their session is open
+	ghostOneIn            = 3               // of the moves: the session before is called once more
+	keepPatience          = 2 * time.Second // that an answer to a save is waited for
+	letters               = 40              // mails, receipts and trades that a player makes at most, to bound the document
 )
 
-// player is one simulated player. One goroutine.
+// player is one simulated player. One goroutine, and one for each answer that it does not wait
+// for.
 type player struct {
 	ledger  *Ledger
-	daemons []*api
+	daemons []*member
+	market  *market
 	rng     *rand.Rand
 	key     string
 	others  []string // to whom it writes
 
-	plays, receipts, mails int
-	score                  int64
-	owed                   []owed // sent and not acknowledged
-	last                   *Tenure
+	plays, receipts, mails, deals int
+	score                         int64
+	owed                          []owed // sent and not acknowledged
+	pending                       *deal  // a trade whose answer is missing
+	since                         int    // counted since it was asked for
+	last                          *Tenure
+
+	loads []atomic.Int64 // by daemon: an answer that began before a load is not looked at after
+	late  sync.WaitGroup // answers that are not waited for
 }
 
 // owed is something that is sent until it is acknowledged.
@@ -40,8 +50,10 @@ type owed struct {
 
 // play goes from daemon to daemon until ctx ends.
 func (p *player) play(ctx context.Context) {
+	defer p.late.Wait()
 	for ctx.Err() == nil {
-		at := p.rng.IntN(len(p.daemons))
+		at := p.next()
+		_, left, _ := p.daemons[at].bell.hear()
 		t, ok := p.load(ctx, at)
 		if !ok {
 			p.wait(ctx, retryAfter)
@@ -49,40 +61,87 @@ func (p *player) play(ctx context.Context) {
 		}
 		p.haunt(ctx, t)
 		p.last = t
-		if p.stay(ctx, t) && p.rng.IntN(leaveOneIn) == 0 {
+		p.market.come(p.key, at)
+		stayed := p.stay(ctx, t, left)
+		p.market.leave(p.key)
+		if stayed && p.rng.IntN(leaveOneIn) == 0 {
 			p.release(ctx, t)
 		}
 	}
 }
 
+// next is the daemon to go to: often that of whom a trade is pending with, seldom the last one.
+func (p *player) next() int {
+	at, again, follow := p.rng.IntN(len(p.daemons)), p.rng.IntN(len(p.daemons)), p.rng.IntN(4) > 0
+	if p.last != nil && at == p.last.daemon {
+		at = again
+	}
+	if p.pending != nil && follow {
+		if with, ok := p.market.find(p.pending.to); ok {
+			return with
+		}
+	}
+	return at
+}
+
 func (p *player) wait(ctx context.Context, d time.Duration) { _ = clock.Sleep(ctx, clock.System(), d) }
 
 func (p *player) load(ctx context.Context, at int) (*Tenure, bool) {
-	f, err := p.daemons[at].load(ctx, p.key, loadWait)
+	p.loads[at].Add(1)
+	asked := p.ledger.now()
+	f, err := p.daemons[at].api.load(ctx, p.key, loadWait)
 	if err != nil || p.ledger.Outdated(p.key, f) {
 		return nil, false
 	}
+	f.Asked = asked
 	return p.ledger.Loaded(p.key, at, f), true
 }
 
-// stay plays for a while; false when the session is not to be had any more.
-func (p *player) stay(ctx context.Context, t *Tenure) bool {
+// stay plays for a while; false when the session is not to be had any more. left is how often
+// the daemon's players had been told to leave.
+func (p *player) stay(ctx context.Context, t *Tenure, left int) bool {
 	until := clock.System().Now().Add(between(p.rng, leastStay, mostStay))
 	for clock.System().Now().Before(until) {
-		p.wait(ctx, between(p.rng, leastPause, mostPause))
-		if ctx.Err() != nil || !p.act(ctx, t) {
+		hurry, stays := p.pause(ctx, t, left)
+		if ctx.Err() != nil || !stays || !p.act(ctx, t, hurry) {
 			return false
 		}
 	}
 	return true
 }
 
-// act does one thing; false when the session has ended.
-func (p *player) act(ctx context.Context, t *Tenure) bool {
-	if !p.count(ctx, t) {
+// pause waits before the next act, unless the daemon's bell is rung.
+func (p *player) pause(ctx context.Context, t *Tenure, left int) (hurry, stays bool) {
+	timer := clock.System().NewTimer(between(p.rng, leastPause, mostPause))
+	defer timer.Stop()
+	for {
+		hurry, now, rung := p.daemons[t.daemon].bell.hear()
+		if hurry || now != left {
+			return hurry, now == left
+		}
+		select {
+		case <-rung:
+		case <-timer.C():
+			return false, true
+		case <-ctx.Done():
+			return false, false
+		}
+	}
+}
+
+// act does one thing; false when the session has ended. In a hurry that is mostly to keep what
+// was just played.
+func (p *player) act(ctx context.Context, t *Tenure, hurry bool) bool {
+	what := p.rng.IntN(10)
+	if p.pending != nil && p.since >= tradePatience {
+		what = 7
+	} else if !p.count(ctx, t) {
 		return false
 	}
-	switch p.rng.IntN(9) {
+	if hurry && what > 2 && what < 7 {
+		what = 1
+	}
+	switch what {
 	case 0:
 		return p.keep(ctx, t, true)
 	case 1, 2:
@@ -94,9 +153,11 @@ func (p *player) act(ctx context.Context, t *Tenure) bool {
 	case 5:
 		p.submit(ctx, t)
 	case 6:
-		if number, err := p.daemons[t.daemon].catch(ctx, p.key); err == nil {
+		if number, err := p.daemons[t.daemon].api.catch(ctx, p.key); err == nil {
 			t.Caught(number)
 		}
+	case 7, 8:
+		p.haggle(ctx, t)
 	}
 	return true
 }
@@ -104,15 +165,16 @@ func (p *player) act(ctx context.Context, t *Tenure) bool {
 // count plays once. A lost answer is asked for again.
 func (p *player) count(ctx context.Context, t *Tenure) bool {
 	p.plays++
+	p.since++
 	id := fmt.Sprintf("play-%s-%d", p.key, p.plays)
 	t.Playing()
 	for range 2 {
-		revision, count, err := p.daemons[t.daemon].play(ctx, p.key, id)
+		revision, count, err := p.daemons[t.daemon].api.play(ctx, p.key, id)
 		if err == nil {
 			t.Played(revision, count)
 			return true
 		}
-		if gone(err) || ctx.Err() != nil {
+		if gone(err) || reason(err) == "" || ctx.Err() != nil {
 			return false
 		}
 		p.wait(ctx, retryAfter)
@@ -129,20 +191,32 @@ func gone(err error) bool {
 	return false
 }
 
-// keep saves or syncs.
+// keep saves or syncs. An answer that takes long is noted when it comes, while the player is
+// elsewhere; not after it was here again, since it may be of the session that is open then.
 func (p *player) keep(ctx context.Context, t *Tenure, durable bool) bool {
-	promise := t.Saving(durable)
-	revision, err := p.daemons[t.daemon].save(ctx, p.key, durable)
-	if err == nil {
-		promise.Acknowledged(revision)
+	promise, a, loads := t.Saving(durable), p.daemons[t.daemon].api, &p.loads[t.daemon]
+	begun, answer := loads.Load(), make(chan error, 1)
+	p.late.Go(func() {
+		revision, err := a.save(ctx, p.key, durable)
+		if err == nil && loads.Load() == begun {
+			promise.Acknowledged(revision)
+		}
+		answer <- err
+	})
+	timer := clock.System().NewTimer(keepPatience)
+	defer timer.Stop()
+	select {
+	case err := <-answer:
+		return !gone(err)
+	case <-timer.C():
+		return p.rng.IntN(2) == 0
 	}
-	return !gone(err)
 }
 
 // release ends the session.
 func (p *player) release(ctx context.Context, t *Tenure) {
 	promise := t.Saving(true)
-	if revision, err := p.daemons[t.daemon].release(ctx, p.key); err == nil {
+	if revision, err := p.daemons[t.daemon].api.release(ctx, p.key); err == nil {
 		promise.Acknowledged(revision)
 	}
 }
@@ -155,7 +229,7 @@ func (p *player) haunt(ctx context.Context, now *Tenure) {
 		return
 	}
 	p.plays++
-	a := p.daemons[old.daemon]
+	a := p.daemons[old.daemon].api
 	revision, _, err := a.play(ctx, p.key, fmt.Sprintf("ghost-%s-%d", p.key, p.plays))
 	p.ledger.Ghost()
 	if err != nil {
@@ -173,7 +247,7 @@ func (p *player) haunt(ctx context.Context, now *Tenure) {
 func (p *player) receipt(ctx context.Context, t *Tenure) {
 	id := fmt.Sprintf("r-%s-%d", p.key, p.receipts)
 	p.ledger.Claiming(p.key, id, false)
-	if p.daemons[t.daemon].grant(ctx, p.key, id) == nil {
+	if p.daemons[t.daemon].api.grant(ctx, p.key, id) == nil {
 		p.ledger.Claimed(p.key, id)
 		p.receipts = (p.receipts + 1) % letters // sooner or later known ones are delivered again
 	}
@@ -191,7 +265,7 @@ func (p *player) letter(ctx context.Context, t *Tenure) {
 	}
 	m := p.owed[0]
 	p.ledger.Claiming(m.key, m.id, true)
-	if p.daemons[t.daemon].send(ctx, m.key, m.id) == nil {
+	if p.daemons[t.daemon].api.send(ctx, m.key, m.id) == nil {
 		p.ledger.Claimed(m.key, m.id)
 		p.owed = p.owed[1:]
 	}
@@ -201,7 +275,7 @@ func (p *player) letter(ctx context.Context, t *Tenure) {
 func (p *player) submit(ctx context.Context, t *Tenure) {
 	p.score += 1 + p.rng.Int64N(5)
 	p.ledger.Scoring(p.key, p.score)
-	if p.daemons[t.daemon].submit(ctx, p.key, p.score) == nil {
+	if p.daemons[t.daemon].api.submit(ctx, p.key, p.score) == nil {
 		p.ledger.Scored(p.key, p.score)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -24,7 +25,7 @@ type Options struct {
 	For time.Duration
 	// Seed decides what goes wrong, and what players do. Default 0, a seed like any other.
 	Seed uint64
-	// Players is how many there are. Default 40.
+	// Players is how many there are. Default 60.
 	Players int
 	// Daemons is how many there are. Default 3.
 	Daemons int
@@ -52,6 +53,9 @@ const (
 	// KeptRedis is one that keeps every write on disk: whatever it has acknowledged is there
 	// after a crash, so that a missing sync or score is always a violation.
 	KeptRedis Fast = "kept"
+	// Cluster is three masters, each behind a proxy that all daemons share: a daemon alone cannot
+	// be cut from them.
+	Cluster Fast = "cluster"
 	// Sentinel is a master that a sentinel replaces by its replica. The daemons have no proxies
 	// to it.
 	Sentinel Fast = "sentinel"
@@ -69,17 +73,20 @@ func Run(ctx context.Context, o Options) (Tally, error) {
 	o.defaults()
 	start := clock.System().Now()
 	w := &world{ledger: NewLedger(func() time.Duration { return clock.System().Now().Sub(start) })}
-	w.say, w.config = sayer(o.Say), Configuration(start)
+	w.say, w.config, w.length = sayer(o.Say), hasty+Configuration(start), o.For
 	err := folder(&o)
 	if err == nil {
 		err = w.build(ctx, &o)
 	}
+	var players []*player
 	if err == nil {
 		start = clock.System().Now() // before anybody asks for the time
-		err = w.play(ctx, &o)
+		players = w.players(&o)
+		err = w.play(ctx, &o, players)
 	}
-	if err == nil {
-		err = w.audit(ctx)
+	if tally, _ := w.ledger.Verdict(); err == nil && tally.Violations == 0 {
+		err = w.audit(ctx, players)
+		w.say("%7.2fs audited", w.ledger.now().Seconds())
 	}
 	if tally, _ := w.ledger.Verdict(); tally.Violations > 0 {
 		err = errors.Join(err, w.dump())
@@ -101,7 +108,7 @@ func (o *Options) defaults() {
 		o.For = time.Minute
 	}
 	if o.Players == 0 {
-		o.Players = 40
+		o.Players = 60
 	}
 	if o.Daemons == 0 {
 		o.Daemons = 3
@@ -124,8 +131,12 @@ func sayer(to io.Writer) func(format string, args ...any) {
 	}
 }
 
-// play lets players play while the plan happens. Both are over when it returns.
-func (w *world) play(ctx context.Context, o *Options) error {
+// hasty has daemons beat often, so that dead ones are found soon and much can go wrong in a run.
+const hasty = "beat: 500ms\ndeadAfter: 2s\n"
+
+// play lets players play while the plan happens. Both are over when it returns. A broken promise
+// ends it, and leaves the audit out, so that the logs end with what is known of it.
+func (w *world) play(ctx context.Context, o *Options, players []*player) error {
 	ctx, cancel := context.WithTimeout(ctx, o.For)
 	defer cancel()
 	var plan []Fault
@@ -142,11 +153,12 @@ func (w *world) play(ctx context.Context, o *Options) error {
 			return err
 		})
 	}
-	for _, p := range w.players(o) {
+	for _, p := range players {
 		g.Go(func() error { p.play(ctx); return nil })
 	}
 	g.Go(func() error { w.report(ctx); return nil })
 	g.Go(func() error { w.watchResults(ctx); return nil })
+	g.Go(func() error { w.untilBroken(ctx); cancel(); return nil })
 	return g.Wait()
 }
 
@@ -158,15 +170,16 @@ func Load(ctx context.Context, daemons []string, o Options) (Tally, error) {
 	start := clock.System().Now()
 	w := &world{ledger: NewLedger(func() time.Duration { return clock.System().Now().Sub(start) }), say: sayer(o.Say)}
 	for _, url := range daemons {
-		w.members = append(w.members, &member{api: newAPI(url)})
+		w.members = append(w.members, &member{api: newAPI(url), bell: newBell()})
 	}
 	var g errgroup.Group
-	for _, p := range w.players(&o) {
+	players := w.players(&o)
+	for _, p := range players {
 		g.Go(func() error { p.play(ctx); return nil })
 	}
 	g.Go(func() error { w.report(ctx); return nil })
 	g.Go(func() error { w.watchResults(ctx); return nil })
-	err := errors.Join(g.Wait(), w.audit(context.WithoutCancel(ctx)))
+	err := errors.Join(g.Wait(), w.audit(context.WithoutCancel(ctx), players))
 	for _, m := range w.members {
 		m.api.http.CloseIdleConnections()
 	}
@@ -188,14 +201,12 @@ func (w *world) players(o *Options) []*player {
 	for i := range keys {
 		keys[i] = fmt.Sprintf("p%03d", i)
 	}
-	daemons := make([]*api, len(w.members))
-	for i, m := range w.members {
-		daemons[i] = m.api
-	}
+	market := newMarket()
 	out := make([]*player, o.Players)
 	for i, key := range keys {
 		rng := rand.New(rand.NewPCG(o.Seed, 1000+uint64(i))) //nolint:gosec // it is to be reproducible
-		out[i] = &player{ledger: w.ledger, daemons: daemons, rng: rng, key: key, others: keys}
+		out[i] = &player{ledger: w.ledger, daemons: w.members, market: market, rng: rng, key: key, others: keys}
+		out[i].loads = make([]atomic.Int64, len(w.members))
 	}
 	return out
 }
@@ -208,8 +219,18 @@ func (w *world) report(ctx context.Context) {
 	}
 }
 
+// untilBroken waits for the first violation.
+func (w *world) untilBroken(ctx context.Context) {
+	for clock.Sleep(ctx, clock.System(), 200*time.Millisecond) == nil {
+		if tally, _ := w.ledger.Verdict(); tally.Violations > 0 {
+			w.say("%7.2fs a promise was broken", w.ledger.now().Seconds())
+			return
+		}
+	}
+}
+
 // String is the tally in one line.
 func (t Tally) String() string {
-	return fmt.Sprintf("%d loads, %d saves, %d syncs, %d receipts, %d mails, %d scores, %d seasons, %d titles, %d ghosts; %d double faults, %d scores forgotten; %d VIOLATIONS",
-		t.Loads, t.Saves, t.Syncs, t.Receipts, t.Mails, t.Scores, t.Seasons, t.Titles, t.Ghosts, t.Doubles, t.ForgottenScores, t.Violations)
+	return fmt.Sprintf("%d loads, %d saves, %d syncs, %d receipts, %d mails, %d trades, %d scores, %d seasons, %d titles, %d ghosts; %d double faults, %d scores forgotten; %d VIOLATIONS",
+		t.Loads, t.Saves, t.Syncs, t.Receipts, t.Mails, t.Trades, t.Scores, t.Seasons, t.Titles, t.Ghosts, t.Doubles, t.ForgottenScores, t.Violations)
 }

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/shoalworks/shoal/internal/chaos/wrongclock"
 	"github.com/shoalworks/shoal/internal/engines"
 )
 
@@ -17,7 +18,7 @@ import (
 func Configuration(begin time.Time) string {
 	return fmt.Sprintf(`sets:
   players:
-    template: {count: 0, got: {}, prizes: 0}
+    template: {count: 0, got: {}, prizes: 0, coins: 0}
     autosave: 15s
     reapEvery: 5s
 boards:
@@ -48,20 +49,26 @@ type world struct {
 	postgres *engines.Postgres // nil when the store is a folder
 	redis    *engines.Redis    // nil when the fast store is another
 	sentinel *engines.Sentinel // nil when the fast store is another
+	cluster  *engines.Cluster  // nil when the fast store is another
+	shared   []*engines.Proxy  // before the cluster's masters, in their order
 	members  []*member
 	ledger   *Ledger
 	say      func(format string, args ...any)
 	kept     bool // redis keeps what it has acknowledged
 	closers  []func() error
 	config   string // of the daemons
+	length   time.Duration
 }
 
 // member is a daemon with its own network.
 type member struct {
 	*engines.Shoal
 
-	store, fast *engines.Proxy // nil when there is none
-	api         *api
+	store *engines.Proxy   // nil when there is none
+	fast  []*engines.Proxy // one for each server that it calls; those of a cluster are everybody's
+	clock *timepiece
+	api   *api
+	bell  *bell
 }
 
 // build starts everything.
@@ -96,11 +103,32 @@ func (w *world) hasten(ctx context.Context, fast Fast) (err error) {
 		if w.sentinel, err = engines.StartSentinel(ctx, nil); err == nil {
 			w.closers = append(w.closers, w.sentinel.Close)
 		}
+	case Cluster:
+		err = w.gather(ctx)
 	case NoFast:
 	default:
-		return fmt.Errorf("chaos: fast store %q: %s, %s, %s or %s expected", fast, OneRedis, KeptRedis, Sentinel, NoFast)
+		return fmt.Errorf("chaos: fast store %q: %s, %s, %s, %s or %s expected", fast, OneRedis, KeptRedis, Sentinel, Cluster, NoFast)
 	}
 	return err
+}
+
+// gather starts a cluster, with a proxy before each master. A master tells its callers an
+// address; here that is the proxy's, so that they can be cut off. The masters reach each other
+// without.
+func (w *world) gather(ctx context.Context) (err error) {
+	if w.cluster, err = engines.StartCluster(ctx, nil); err != nil {
+		return err
+	}
+	w.closers = append(w.closers, w.cluster.Close)
+	for _, r := range w.cluster.Nodes() {
+		p, err := engines.StartProxy(ctx, r.Addr())
+		if err != nil {
+			return err
+		}
+		w.closers = append(w.closers, p.Close)
+		w.shared = append(w.shared, p)
+	}
+	return w.cluster.Announce(ctx, w.shared)
 }
 
 // populate starts the daemons.
@@ -114,13 +142,16 @@ func (w *world) populate(ctx context.Context, o *Options) error {
 }
 
 // forgetful tells whether boards are in a store that may lose what it has acknowledged.
-func (w *world) forgetful() bool { return w.redis != nil && !w.kept || w.sentinel != nil }
+func (w *world) forgetful() bool {
+	return w.redis != nil && !w.kept || w.sentinel != nil || w.cluster != nil
+}
 
 // join starts a daemon behind proxies of its own.
 func (w *world) join(ctx context.Context, o *Options, i int) error {
-	m := new(member)
+	m := &member{bell: newBell(), clock: &timepiece{dial: wrongclock.Dial(filepath.Join(o.Logs, fmt.Sprintf("clock%d", i)))}}
 	so := engines.ShoalOptions{
 		Binary: o.Binary, Name: fmt.Sprintf("d%d", i), Config: w.config,
+		Flags: []string{"--clock-dial", string(m.clock.dial)},
 		Store: filepath.Join(o.Logs, "game"), Log: filepath.Join(o.Logs, fmt.Sprintf("daemon%d.log", i)),
 	}
 	if !o.Folder {
@@ -136,7 +167,7 @@ func (w *world) join(ctx context.Context, o *Options, i int) error {
 	m.api = newAPI(m.URL())
 	w.closers = append(w.closers, func() error { m.api.http.CloseIdleConnections(); return nil })
 	w.members = append(w.members, m)
-	return m.Start(ctx)
+	return errors.Join(m.clock.start(0), m.Start(ctx))
 }
 
 // connect puts proxies between a daemon and the servers.
@@ -149,14 +180,18 @@ func (w *world) connect(ctx context.Context, m *member, so *engines.ShoalOptions
 	if w.sentinel != nil {
 		so.Fast = w.sentinel.URL("shoal")
 	}
+	if w.cluster != nil {
+		m.fast, so.Fast = w.shared, w.cluster.URLAt(w.shared, "shoal")
+	}
 	if w.redis == nil {
 		return nil
 	}
-	if m.fast, err = engines.StartProxy(ctx, w.redis.Addr()); err != nil {
+	fast, err := engines.StartProxy(ctx, w.redis.Addr())
+	if err != nil {
 		return err
 	}
-	w.closers = append(w.closers, m.fast.Close)
-	so.Fast = w.redis.URLAt(m.fast.Addr(), "shoal")
+	w.closers = append(w.closers, fast.Close)
+	m.fast, so.Fast = []*engines.Proxy{fast}, w.redis.URLAt(fast.Addr(), "shoal")
 	return nil
 }
 

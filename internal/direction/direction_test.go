@@ -38,11 +38,12 @@ var allowed = map[string][]string{
 
 	// Real engines and fleets of processes, for tests.
 	"internal/engines":            {"clock"},
-	"internal/engines/cmd":        {"clock", "internal/engines", "internal/chaos", "proto"},
+	"internal/engines/cmd":        {"clock", "internal/engines", "internal/chaos", "internal/chaos/wrongclock", "proto"},
 	"internal/engines/enginetest": {"clock", "internal/engines"},
 	"internal/laws":               {},
-	"internal/chaos":              {"clock", "internal/engines", "proto"},
-	"internal/chaos/cmd":          {"clock", "internal/engines", "internal/chaos", "proto"},
+	"internal/chaos":              {"clock", "internal/engines", "internal/chaos/wrongclock", "proto"},
+	"internal/chaos/cmd":          {"clock", "internal/engines", "internal/chaos", "internal/chaos/wrongclock", "proto"},
+	"internal/chaos/wrongclock":   {"clock"},
 	"node":                        {"store", "clock", "internal/name"},
 	"pipeline":                    {"doc"},
 	"profile":                     parts,

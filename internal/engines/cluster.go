@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 )
@@ -103,6 +104,45 @@ func (r *Redis) complete(ctx context.Context) error {
 	return nil
 }
 
+// Announce has each master tell its callers the port of a proxy before it as its own, also after
+// it was started again. They reach each other as before.
+func (c *Cluster) Announce(ctx context.Context, proxies []*Proxy) error {
+	for i, r := range c.nodes {
+		_, port, err := net.SplitHostPort(proxies[i].Addr())
+		if err == nil {
+			_, err = r.Do(ctx, "CONFIG", "SET", "cluster-announce-port", port)
+		}
+		if err == nil {
+			_, err = r.Do(ctx, "CONFIG", "REWRITE")
+		}
+		if err != nil {
+			return fmt.Errorf("engines: announce: %w", err)
+		}
+	}
+	for _, r := range c.nodes {
+		err := r.await(ctx, func(ctx context.Context) error { return r.announced(ctx, proxies) })
+		if err != nil {
+			return fmt.Errorf("engines: announce: %w", err)
+		}
+	}
+	return nil
+}
+
+// announced is nil once a master tells the addresses of all proxies.
+func (r *Redis) announced(ctx context.Context, proxies []*Proxy) error {
+	answer, err := r.Do(ctx, "CLUSTER", "NODES")
+	if err != nil {
+		return err
+	}
+	text, _ := answer.(string)
+	for _, p := range proxies {
+		if !strings.Contains(text, " "+p.Addr()+"@") {
+			return fmt.Errorf("%s is not known yet", p.Addr())
+		}
+	}
+	return nil
+}
+
 // Nodes are the masters, in the order of their slots.
 func (c *Cluster) Nodes() []*Redis { return c.nodes }
 
@@ -111,6 +151,15 @@ func (c *Cluster) URL(prefix string) string {
 	addrs := make([]string, len(c.nodes))
 	for i, r := range c.nodes {
 		addrs[i] = r.Addr()
+	}
+	return redisURL("redis+cluster", strings.Join(addrs, ","), "", prefix)
+}
+
+// URLAt is URL with the addresses of proxies before the masters.
+func (c *Cluster) URLAt(proxies []*Proxy, prefix string) string {
+	addrs := make([]string, len(proxies))
+	for i, p := range proxies {
+		addrs[i] = p.Addr()
 	}
 	return redisURL("redis+cluster", strings.Join(addrs, ","), "", prefix)
 }

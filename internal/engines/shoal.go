@@ -11,10 +11,10 @@ import (
 	"slices"
 )
 
-// BuildShoal builds the daemon of this module at a path. It needs the Go toolchain, and a
-// working directory within the module.
-func BuildShoal(ctx context.Context, path string) error {
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "github.com/shoalworks/shoal/cmd/shoal").CombinedOutput()
+// BuildShoal builds the daemon of this module at a path, with build tags (comma-separated;
+// empty: none). It needs the Go toolchain, and a working directory within the module.
+func BuildShoal(ctx context.Context, path, tags string) error {
+	out, err := exec.CommandContext(ctx, "go", "build", "-tags", tags, "-o", path, "github.com/shoalworks/shoal/cmd/shoal").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("engines: go build: %w\n%s", err, out)
 	}
@@ -31,6 +31,8 @@ type ShoalOptions struct {
 	Name string
 	// Config is the text of the configuration file. Default: none.
 	Config string
+	// Flags are further flags of every start. Default: none.
+	Flags []string
 	// Log is a file that the daemon's log is appended to. Default: one that goes with Close.
 	Log string
 }
@@ -80,6 +82,7 @@ func (s *Shoal) configure(o ShoalOptions) error {
 		}
 		s.base = append(s.base, "--config", file)
 	}
+	s.base = append(s.base, o.Flags...)
 	s.program = program{
 		path: o.Binary, folder: dir, log: o.Log, stop: signalStop, close: signalKill, orphaned: signalKill,
 	}

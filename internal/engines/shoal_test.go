@@ -23,7 +23,7 @@ func TestShoalThatEndsAtOnceSaysWhy(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "log")
 	s, err := engines.NewShoal(t.Context(), engines.ShoalOptions{
-		Binary: script(t, `echo "called with $*" >&2; exit 4`), Store: "memory:", Fast: "redis://x", Name: "n", Config: "sets: {}", Log: log,
+		Binary: script(t, `echo "called with $*" >&2; exit 4`), Store: "memory:", Fast: "redis://x", Name: "n", Config: "sets: {}", Flags: []string{"--always"}, Log: log,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestShoalThatEndsAtOnceSaysWhy(t *testing.T) {
 	if err == nil {
 		t.Fatal("a daemon that has ended is ready")
 	}
-	for _, want := range []string{"called with serve --store memory: --listen 127.0.0.1:", "--fast redis://x --name n --config ", " --more"} {
+	for _, want := range []string{"called with serve --store memory: --listen 127.0.0.1:", "--fast redis://x --name n --config ", " --always --more"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\ndoes not say %q", err, want)
 		}

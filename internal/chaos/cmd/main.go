@@ -31,10 +31,11 @@ func run(ctx context.Context) error {
 	o := chaos.Options{Say: os.Stdout}
 	flag.DurationVar(&o.For, "for", time.Minute, "how long things go wrong")
 	flag.Uint64Var(&o.Seed, "seed", 1, "what goes wrong follows from it")
-	flag.IntVar(&o.Players, "players", 40, "players")
+	flag.IntVar(&o.Players, "players", 60, "players")
 	flag.BoolVar(&o.Calm, "calm", false, "nothing goes wrong")
 	flag.BoolVar(&o.Folder, "folder", false, "the daemons share a folder in place of PostgreSQL and Redis; only daemons fail")
-	fast := flag.String("fast", "redis", "the fast store: redis, kept (one that keeps every write), sentinel, or none (PostgreSQL alone)")
+	fast := flag.String("fast", "redis", "the fast store: redis, kept (one that keeps every write), sentinel, cluster, or none (PostgreSQL alone)")
+	flag.StringVar(&o.Binary, "binary", "", "the daemon's program, perhaps a broken one; default: this module's, built with the tag "+chaos.Tag)
 	flag.BoolVar(&o.Lossy, "lossy", false, "PostgreSQL loses what it has acknowledged: the run must fail")
 	flag.StringVar(&o.Logs, "logs", "", "folder that keeps the daemons' logs; default: a temporary one, kept when a promise was broken")
 	only := flag.Bool("plan", false, "print what would go wrong, and end")
@@ -56,15 +57,17 @@ func play(ctx context.Context, o chaos.Options) error {
 	if o.Logs == "" {
 		o.Logs = folder
 	}
-	o.Binary = filepath.Join(folder, "shoal")
-	if err := engines.BuildShoal(ctx, o.Binary); err != nil {
-		return errors.Join(err, os.RemoveAll(folder))
+	if o.Binary == "" {
+		o.Binary = filepath.Join(folder, "shoal")
+		if err := engines.BuildShoal(ctx, o.Binary, chaos.Tag); err != nil {
+			return errors.Join(err, os.RemoveAll(folder))
+		}
 	}
 	fmt.Fprintf(os.Stdout, "seed %d for %v\n", o.Seed, o.For)
 	tally, err := chaos.Run(ctx, o)
 	fmt.Fprintln(os.Stdout, tally)
 	if errors.Is(err, chaos.ErrViolated) {
-		return errors.Join(err, fmt.Errorf("the daemons' logs are in %s", o.Logs), os.Remove(o.Binary))
+		return errors.Join(err, fmt.Errorf("the daemons' logs are in %s", o.Logs), os.RemoveAll(filepath.Join(folder, "shoal")))
 	}
 	return errors.Join(err, os.RemoveAll(folder))
 }

@@ -124,7 +124,7 @@ func (s *stack) serve(ctx context.Context, o engines.ShoalOptions) error {
 	}
 	s.closers = append(s.closers, func() error { return os.RemoveAll(folder) })
 	o.Binary = filepath.Join(folder, "shoal")
-	if err := engines.BuildShoal(ctx, o.Binary); err != nil {
+	if err := engines.BuildShoal(ctx, o.Binary, ""); err != nil {
 		return err
 	}
 	for i := range daemons {
