@@ -38,6 +38,27 @@ func TestTheFirstOpeningMakesAPair(t *testing.T) {
 	}
 }
 
+// Two see a store that nobody has opened; the first mark of one comes when the other is done.
+func TestALateFirstOpening(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := pairing.Parts{Durable: engine(), Fast: engine()}
+		f := faultstore.New(&faultstore.Options{Rule: func(c faultstore.Call) faultstore.Fault {
+			if c.Part == faultstore.Durable && c.Write {
+				return faultstore.Fault{Delay: time.Second}
+			}
+			return faultstore.Fault{}
+		}})
+		late := make(chan string)
+		go func() { late <- settled(t, behind(f, p), apart("redis://a")).ID }()
+		synctest.Wait()
+		first := settled(t, p, apart("redis://a"))
+		if got := <-late; got != first.ID {
+			t.Errorf("the late one agreed on %s, the first on %s", got, first.ID)
+		}
+		wantPair(t, p, apart("redis://a"))
+	})
+}
+
 // What is not the fleet's is refused, and nothing is written.
 func TestWhatIsNotTheFleets(t *testing.T) {
 	durable, live, fast := engine(), engine(), engine()
