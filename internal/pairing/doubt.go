@@ -149,7 +149,7 @@ type surveyed struct {
 	doubts []store.Record
 }
 
-// maxDoubts is how many doubts are looked at at a time; more are seen when these are gone.
+// maxDoubts is how many doubts one look sees; more are seen when these are gone.
 const maxDoubts = 100
 
 // survey reads the durable part first, doubts before the mark, then the fast part: what it

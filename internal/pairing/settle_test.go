@@ -122,8 +122,8 @@ func refusedLater(t *testing.T, p pairing.Parts, g pairing.Given) {
 	refused(t, p, g, "processes are alive that see it in")
 }
 
-// An empty fast part that is not the fleet's is refused while somebody lives: a name that means another
-// server on each machine.
+// An empty fast part that is not the fleet's is refused while somebody lives: a name that means
+// another server on each machine.
 func TestAWrongEmptyFastPart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := pairing.Parts{Durable: engine(), Fast: engine()}
@@ -139,7 +139,7 @@ func TestAWrongEmptyFastPart(t *testing.T) {
 	})
 }
 
-// One process engine of a fleet has no other fast part: nobody is asked.
+// A live part of the durable engine cannot be the wrong one: nobody is asked.
 func TestALivePartForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := pairing.Parts{Durable: engine(), Fast: engine()}
@@ -153,7 +153,7 @@ func TestALivePartForgets(t *testing.T) {
 }
 
 // histories are what an opening, or a change, begins with.
-var histories = map[string]struct { //nolint:gochecknoglobals // an immutable table
+var histories = map[string]struct {
 	before func(t *testing.T, p pairing.Parts)
 	does   func(ctx context.Context, p pairing.Parts) error
 	given  pairing.Given
@@ -170,7 +170,8 @@ var histories = map[string]struct { //nolint:gochecknoglobals // an immutable ta
 		func(ctx context.Context, p pairing.Parts) error {
 			_, err := pairing.Settle(ctx, p, pairing.Given{})
 			return err
-		}, pairing.Given{},
+		},
+		pairing.Given{},
 	},
 	"memory lost": {
 		func(t *testing.T, p pairing.Parts) {

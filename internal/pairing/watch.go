@@ -3,7 +3,6 @@ package pairing
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"slices"
 	"sync"
 
@@ -131,22 +130,19 @@ func (w *watch) tell(ctx context.Context, found finding, s seen) {
 		return
 	}
 	w.last = found
-	level, text := slog.LevelWarn, ""
-	switch found {
-	case well, renewed:
-		return
-	case forgotten:
-		text = "the fast part has lost its memory; its sign is written again"
-	case unmarked:
-		text = "the durable part has no mark of its fast part: was an old backup restored while this process runs?"
-	case strange:
-		level, text = slog.LevelError, "another store uses this fast part, too: end one of the two fleets"
-	case moved:
-		level, text = slog.LevelError, "the fleet has another fast part now, and this process does not see it: end this process"
-	}
 	args := []any{"fast", w.place}
 	if s.mark != nil && s.mark.Apart {
 		args = append(args, "expected", s.mark.fastPart(), "since", s.mark.since())
 	}
-	w.Logger.Log(ctx, level, text, args...)
+	switch found {
+	case well, renewed:
+	case forgotten:
+		w.Logger.WarnContext(ctx, "the fast part has lost its memory; its sign is written again", args...)
+	case unmarked:
+		w.Logger.WarnContext(ctx, "the durable part has no mark of its fast part: was an old backup restored while this process runs?", args...)
+	case strange:
+		w.Logger.ErrorContext(ctx, "another store uses this fast part, too: end one of the two fleets", args...)
+	case moved:
+		w.Logger.ErrorContext(ctx, "the fleet has another fast part now, and this process does not see it: end this process", args...)
+	}
 }
