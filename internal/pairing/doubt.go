@@ -69,17 +69,22 @@ const (
 )
 
 // await puts the question and waits for an answer, for the sign to come, or for Patience to
-// end, which begins when the question is seen to have landed.
+// end, which begins when the question is seen to have landed. After silence the question stands,
+// and is to be decided.
 func (q *question) await(ctx context.Context, was seen) (hearing, error) {
+	heard, err := q.hear(ctx, was)
+	if heard != silence {
+		q.withdraw(ctx)
+	}
+	return heard, err
+}
+
+func (q *question) hear(ctx context.Context, was seen) (hearing, error) {
 	var landed time.Time
 	for {
 		heard, there, err := q.look(ctx, was)
-		if err != nil {
-			return 0, err
-		}
-		if heard != silence {
-			q.withdraw(ctx)
-			return heard, nil
+		if err != nil || heard != silence {
+			return heard, err
 		}
 		now := q.Clock.Now()
 		switch {
@@ -91,13 +96,15 @@ func (q *question) await(ctx context.Context, was seen) (hearing, error) {
 			return changed, nil // somebody removed it as stale: this process has slept
 		case !there:
 			w := store.Write{Key: q.key, Op: store.Put, Value: encode(doubt{Format: format, All: q.all}), If: store.Absent(), Version: q.version}
-			if err := q.Durable.Commit(ctx, store.Tx{w})[0]; err != nil && store.OutcomeOf(err) == store.NotDone {
-				return 0, err
+			err := q.Durable.Commit(ctx, store.Tx{w})[0]
+			if err == nil {
+				continue
 			}
-			continue // what became of it is seen at the next look
+			if store.OutcomeOf(err) == store.NotDone {
+				return 0, err
+			} // else what became of it is seen at the next look
 		}
 		if err := clock.Sleep(ctx, q.Clock, glance); err != nil {
-			q.withdraw(ctx)
 			return 0, err
 		}
 	}
@@ -131,9 +138,14 @@ func (q *question) look(ctx context.Context, was seen) (heard hearing, there boo
 }
 
 // decide ends the question with the write of its outcome, in one transaction: it is refused when
-// somebody has answered meanwhile, however long this process or its call slept.
+// somebody has answered meanwhile, however long this process or its call slept. One that may
+// still come is refused as well, since the question is gone then.
 func (q *question) decide(ctx context.Context, w store.Write) error {
-	return q.Durable.Commit(ctx, store.Tx{{Key: q.key, Op: store.Delete, If: store.Is(q.version)}, w})[0]
+	err := q.Durable.Commit(ctx, store.Tx{{Key: q.key, Op: store.Delete, If: store.Is(q.version)}, w})[0]
+	if err != nil {
+		q.withdraw(ctx)
+	}
+	return err
 }
 
 // withdraw removes the question. When it fails, those who are alive do it later.
