@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/shoalworks/shoal/internal/engines/enginetest"
@@ -119,6 +120,22 @@ func TestAFleetOnPostgresAndRedisIsNotMixedUp(t *testing.T) {
 	f := serve(t, pooled.store)
 	f.call("ProfileService/Load", `{"set":"players","key":"ann"}`)
 	e.stop()
+}
+
+// Many commands open a store that nobody has opened, at once: they agree.
+func TestManyOpenAStoreAtOnce(t *testing.T) {
+	x := tool{t: t, store: enginetest.OwnPostgres(t, nil).URL("shoal")}
+	fast := enginetest.OwnRedis(t, nil).URL("shoal")
+	var all sync.WaitGroup
+	answers := make([]answer, 6)
+	for i := range answers {
+		all.Go(func() { answers[i] = x.run("profile", "list", "--fast", fast) })
+	}
+	all.Wait()
+	for _, a := range answers {
+		wantCode(t, a, 0, "")
+	}
+	x.does("", "profile", "list", "--fast", fast)
 }
 
 // Nobody runs, and the fast part is empty: whoever comes first has it, after asking.

@@ -30,7 +30,8 @@
 // and prefix. Then the newcomer's is the fleet's; the others find out and say so, and the fences of
 // sessions keep players' data whole, as after any wrong verdict. Releases without this package
 // leave no mark and do not answer. Stores that are put together from drivers (store.New) have none
-// of this.
+// of this. Nor is anything seen of a copy of the durable part that is used beside its original, with
+// the same fast part.
 //
 // # Concurrency
 //

@@ -158,7 +158,8 @@ func (q *question) withdraw(ctx context.Context) {
 // surveyed is what who is alive sees.
 type surveyed struct {
 	seen
-	doubts []store.Record
+	doubts  []store.Record
+	fastErr error // why the sign could not be read
 }
 
 // maxDoubts is how many doubts one look sees; more are seen when these are gone.
@@ -183,8 +184,8 @@ func (p Parts) survey(ctx context.Context) (s surveyed, err error) {
 	if s.mark, err = decodeMark(recs[0]); err != nil {
 		return s, err
 	}
-	s.sign, s.signVersion, err = p.readSign(ctx)
-	return s, err
+	s.sign, s.signVersion, s.fastErr = p.readSign(ctx)
+	return s, nil
 }
 
 // answer answers the doubts that this process can, and removes those whose writers are gone. A

@@ -83,6 +83,9 @@ func (w *watch) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if s.fastErr != nil { // whoever asks all is answered without it
+		return errors.Join(s.fastErr, w.answer(ctx, s, w.place))
+	}
 	found := find(w.held, s.mark, s.sign)
 	w.tell(ctx, found, s.seen)
 	switch found {

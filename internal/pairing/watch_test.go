@@ -125,11 +125,12 @@ func TestAWatcherEnds(t *testing.T) {
 func TestAChangeOfALivingFleetIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := pairing.Parts{Durable: engine(), Fast: engine()}
-		w := new(pairing.Watcher)
-		w.Start(t.Context(), p, settled(t, p, apart("redis://a")), apart("redis://a"))
+		w, f := new(pairing.Watcher), faultstore.New(nil)
+		w.Start(t.Context(), behind(f, p), settled(t, p, apart("redis://a")), apart("redis://a"))
 		before := dump(t, p.Durable)
 		to := pairing.Parts{Durable: p.Durable, Fast: engine()}
-		for _, g := range []pairing.Given{{}, apart("redis://b")} {
+		for i, g := range []pairing.Given{{}, apart("redis://b"), apart("redis://b")} {
+			f.Outage(faultstore.Fast, i == 2) // that may be why it is changed
 			if _, err := pairing.Change(t.Context(), to, g, true); !errors.Is(err, pairing.ErrAlive) || !strings.Contains(err.Error(), "redis://a") {
 				t.Errorf("%+v: %v", g, err)
 			}
