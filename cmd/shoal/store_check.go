@@ -24,7 +24,7 @@ func (*storeCheckCommand) Help() string {
 its clock goes, and what an operator should change; and whether the parts are those that the fleet uses (store pair). Then compares what the engine keeps beside the entries of boards
 (counts, of which ranks are made) with the entries themselves, board by board, while servers write. It becomes no node.
 
-It exits with 1 when data that Shoal calls safe may be lost (a line with DANGER), or a board is wrong and was not put
+It exits with 1 when data that Shoal calls safe may be lost or the parts are not the fleet's (a line with DANGER), or a board is wrong and was not put
 right, and with 4 when a part does not answer.
 
   shoal store check
@@ -133,14 +133,13 @@ func (s *checkedSum) verdict() error {
 		}
 		dangers += p.dangers()
 	}
-	if s.Pairing.danger() {
-		dangers++
-	}
 	switch {
 	case silent > 0:
 		return &exitError{exitUnserved, fmt.Errorf("%s of the store not answering", countOf(silent, "part is", "parts are"))}
 	case dangers > 0:
 		return &exitError{exitFailed, fmt.Errorf("%s: data that Shoal calls safe may be lost", countOf(dangers, "danger", "dangers"))}
+	case s.Pairing.danger():
+		return &exitError{exitFailed, errors.New("servers with these addresses would harm those of the fleet, and are refused")}
 	case s.Wrong > 0:
 		return &exitError{exitFailed, fmt.Errorf("%s wrong; --repair puts right what can be", countOf(s.Wrong, "board is", "boards are"))}
 	}

@@ -10,13 +10,10 @@ import (
 	"github.com/shoalworks/shoal/internal/engines/enginetest"
 )
 
-// made is an empty folder for a fast part.
-func made(t *testing.T) string { t.Helper(); return t.TempDir() }
-
 // A server or a tool that leaves out the fast part of its fleet is refused, and so is one that
 // adds one; an operator changes it while nobody runs.
 func TestAFleetIsNotMixedUp(t *testing.T) {
-	x, fast := tool{t: t, store: filepath.Join(t.TempDir(), "game")}, made(t)
+	x, fast := tool{t: t, store: filepath.Join(t.TempDir(), "game")}, t.TempDir()
 	d := serve(t, x.store, "--fast", fast)
 	d.call("ProfileService/Load", `{"set":"players","key":"ann"}`)
 	d.call("ProfileService/Transact", `{"set":"players","key":"ann","ops":[{"op":"set","path":"/coins","value":3}]}`)
@@ -39,7 +36,7 @@ func TestAFleetIsNotMixedUp(t *testing.T) {
 
 	x.does("Nothing to change", "store", "pair", "--fast", fast)
 	x.fails(6, "one answered whose fast part is "+fast, "store", "pair")
-	x.fails(6, "one answered whose fast part is "+fast, "store", "pair", "--fast", made(t))
+	x.fails(6, "one answered whose fast part is "+fast, "store", "pair", "--fast", t.TempDir())
 	d.stop()
 	x.does("Would be changed: one engine for all parts instead of: beats", "store", "pair", "--dry-run")
 	x.does("The store is paired: one engine for all parts, since", "store", "pair")
@@ -60,7 +57,7 @@ func TestAFleetIsNotMixedUp(t *testing.T) {
 
 // A fast part of another fleet is not taken by mistake, nor is a store that is one part of another.
 func TestAFastPartOfAnotherFleet(t *testing.T) {
-	x, y, fast := tool{t: t, store: made(t)}, tool{t: t, store: made(t)}, made(t)
+	x, y, fast := tool{t: t, store: t.TempDir()}, tool{t: t, store: t.TempDir()}, t.TempDir()
 	x.does("", "profile", "list", "--fast", fast)
 	y.fails(4, "belongs to another store", "profile", "list", "--fast", fast)
 	z := tool{t: t, store: fast}
@@ -75,7 +72,7 @@ func TestAFastPartOfAnotherFleet(t *testing.T) {
 
 // A copy pairs its target with what it was copied into.
 func TestACopyPairsItsTarget(t *testing.T) {
-	x, to, fast := tool{t: t, store: made(t)}, made(t), made(t)
+	x, to, fast := tool{t: t, store: t.TempDir()}, t.TempDir(), t.TempDir()
 	x.does("", "profile", "list")
 	wantCode(t, copyOf(t, x.store, to, "--fast-to", fast), 0, "The copy is complete.")
 	y := tool{t: t, store: to}
@@ -140,7 +137,7 @@ func TestManyOpenAStoreAtOnce(t *testing.T) {
 
 // Nobody runs, and the fast part is empty: whoever comes first has it, after asking.
 func TestAFastPartComesBackEmptyToNobody(t *testing.T) {
-	x := tool{t: t, store: made(t)}
+	x := tool{t: t, store: t.TempDir()}
 	redis := enginetest.OwnRedis(t, nil)
 	x.does("", "profile", "list", "--fast", redis.URL("shoal"))
 	if _, err := redis.Do(t.Context(), "FLUSHALL"); err != nil {
