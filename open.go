@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/shoalworks/shoal/internal/address"
+	"github.com/shoalworks/shoal/internal/pairing"
 	"github.com/shoalworks/shoal/store"
 )
 
@@ -17,10 +18,19 @@ type Addresses struct {
 	// Fast takes over what many nodes do all the time: beats, notes, the journal, boards and
 	// the bus. It may be an engine that forgets (Redis). Default: Store plays all parts.
 	Fast string
-	// Logger hears what the engines have to tell: connections lost and found. Default: nothing
-	// is logged.
+	// AsGiven opens the parts as they are given, whether or not they are those of the fleet, and
+	// writes nothing about it: for tools that look at a store. A node on it may take over
+	// sessions that are alive. Default: what is not the fleet's is refused.
+	AsGiven bool
+	// Logger hears what the engines have to tell: connections lost and found, and memory that
+	// the fast part has lost. Default: nothing is logged.
 	Logger *slog.Logger
 }
+
+// ErrPairing tells that the parts that were given are not those that the fleet uses: another
+// fast part, none where it has one or one where it has none, or another way of messages. Nothing
+// was written. The text says what was expected, since when, and what to do.
+var ErrPairing = pairing.ErrRefused
 
 // Open opens the store at address:
 //
@@ -45,6 +55,12 @@ func Open(ctx context.Context, address string) (*store.Store, error) {
 // An engine that may forget what it acknowledged is refused as Store, and so are two parts of
 // which only one is shared by several processes: nodes would see each other's profiles without
 // each other's beats.
+//
+// So would be nodes that differ in the fast part. Therefore the durable part remembers which one
+// the fleet uses, from the first opening on, and any other is an [ErrPairing]; shoal store pair
+// changes it while nobody runs. A fast part that is another engine and has lost its memory is
+// asked about: while another process lives the sign comes back within two seconds, otherwise it
+// takes six. Until Close a goroutine answers such questions of others.
 func OpenWith(ctx context.Context, a Addresses) (*store.Store, error) {
 	if a.Logger == nil {
 		a.Logger = slog.New(slog.DiscardHandler)
@@ -66,13 +82,13 @@ func (a Addresses) open(ctx context.Context) (*store.Store, error) {
 		return nil, fmt.Errorf("open %s: %w", address.Redacted(a.Store), err)
 	}
 	if kinds.fast == 0 {
-		return store.New(parts)
+		return a.paired(ctx, kinds, parts)
 	}
 	fast, err := openEngine(ctx, kinds.fast, a.Fast, a.Logger)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the fast part %s: %w", address.Redacted(a.Fast), err), ended(ctx, parts))
 	}
-	return store.New(composed(parts, fast))
+	return a.paired(ctx, kinds, composed(parts, fast))
 }
 
 // partKinds are the engines of the parts; fast is 0 when there is but one.

@@ -79,12 +79,17 @@ func (f *fleetFlags) onNode(ctx context.Context, o *output, cfg *config, opts *s
 
 // onStore opens the store and runs do with it, without a node. Everything ends in order.
 func (f *fleetFlags) onStore(ctx context.Context, o *output, cfg *config, do func(context.Context, *store.Store) error) error {
+	return f.onParts(ctx, cfg.addresses(f.logger(o)), do)
+}
+
+// onParts is onStore for parts that are opened in a way of their own.
+func (f *fleetFlags) onParts(ctx context.Context, parts shoal.Addresses, do func(context.Context, *store.Store) error) error {
 	if limit := f.limit(); limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
-	st, err := shoal.OpenWith(ctx, cfg.addresses(f.logger(o)))
+	st, err := shoal.OpenWith(ctx, parts)
 	if err != nil {
 		return &exitError{exitUnserved, err}
 	}

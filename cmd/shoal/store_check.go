@@ -21,10 +21,10 @@ type storeCheckCommand struct {
 // Help is shown by --help.
 func (*storeCheckCommand) Help() string {
 	return `Looks at each part of the store: which engine it is and how it is set, how long a read and a write of a probe take, how
-its clock goes, and what an operator should change. Then compares what the engine keeps beside the entries of boards
+its clock goes, and what an operator should change; and whether the parts are those that the fleet uses (store pair). Then compares what the engine keeps beside the entries of boards
 (counts, of which ranks are made) with the entries themselves, board by board, while servers write. It becomes no node.
 
-It exits with 1 when data that Shoal calls safe may be lost (a line with DANGER), or a board is wrong and was not put
+It exits with 1 when data that Shoal calls safe may be lost or the parts are not the fleet's (a line with DANGER), or a board is wrong and was not put
 right, and with 4 when a part does not answer.
 
   shoal store check
@@ -51,14 +51,19 @@ func (c *storeCheckCommand) Run(ctx context.Context, o *output) error {
 	if err != nil {
 		return err
 	}
-	return c.onStore(ctx, o, &cfg, func(ctx context.Context, st *store.Store) error {
+	parts := cfg.addresses(c.logger(o))
+	parts.AsGiven = true // what is wrong with them is told
+	return c.onParts(ctx, parts, func(ctx context.Context, st *store.Store) error {
 		t := &storeTool{printer{o, c.JSON}, st}
-		return byKind(c.check(ctx, t))
+		return byKind(c.check(ctx, t, t.pairing(ctx, &cfg)))
 	})
 }
 
 // check looks at the parts, then at the boards, and says the sum of it.
-func (c *storeCheckCommand) check(ctx context.Context, t *storeTool) error {
+func (c *storeCheckCommand) check(ctx context.Context, t *storeTool, pair *checkedPairing) error {
+	if c.Repair && pair.danger() {
+		return &exitError{exitRefused, errors.New("nothing is repaired, since these are not the parts of the fleet: " + pair.Danger)}
+	}
 	parts := t.examine(ctx)
 	var (
 		sum checkedSum
@@ -69,7 +74,7 @@ func (c *storeCheckCommand) check(ctx context.Context, t *storeTool) error {
 			return err
 		}
 	}
-	sum.Parts = parts
+	sum.Parts, sum.Pairing = parts, pair
 	if err := t.printCheck(sum); err != nil {
 		return err
 	}
@@ -115,6 +120,8 @@ type checkedSum struct {
 	Wrong   int           `json:"wrong"` // boards with problems that were not put right
 	Fixed   int           `json:"fixed"`
 	Parts   []checkedPart `json:"parts"`
+	// Pairing is absent for memory, which nobody shares.
+	Pairing *checkedPairing `json:"pairing,omitempty"`
 }
 
 // verdict is the error of a store that is not as it should be.
@@ -131,6 +138,8 @@ func (s *checkedSum) verdict() error {
 		return &exitError{exitUnserved, fmt.Errorf("%s of the store not answering", countOf(silent, "part is", "parts are"))}
 	case dangers > 0:
 		return &exitError{exitFailed, fmt.Errorf("%s: data that Shoal calls safe may be lost", countOf(dangers, "danger", "dangers"))}
+	case s.Pairing.danger():
+		return &exitError{exitFailed, errors.New("servers with these addresses would harm those of the fleet, and are refused")}
 	case s.Wrong > 0:
 		return &exitError{exitFailed, fmt.Errorf("%s wrong; --repair puts right what can be", countOf(s.Wrong, "board is", "boards are"))}
 	}
@@ -187,6 +196,7 @@ func (t *storeTool) printChecked(c checkedBoard) error {
 func (t *storeTool) printCheck(sum checkedSum) error {
 	return t.print(sum, func() {
 		t.printParts(sum.Parts)
+		t.printPairing(sum.Pairing)
 		fmt.Fprintf(t.out, "%s with %s entries checked: %d wrong, %d put right\n", countOf(sum.Boards, "board", "boards"), humanize.Comma(sum.Entries), sum.Wrong, sum.Fixed)
 	})
 }

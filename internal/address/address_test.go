@@ -15,6 +15,7 @@ func TestKinds(t *testing.T) {
 		`C:\game`: address.Folder, "memory:": address.Memory,
 		"postgres://h/db": address.Postgres, "postgresql://u:p@h:5432/db?schema=x": address.Postgres, "POSTGRES://h/db": address.Postgres,
 		"redis://h:6379/0": address.Redis, "rediss://h": address.Redis, "redis+sentinel://a,b/master": address.Redis, "redis+cluster://a:1,b:2": address.Redis,
+		"rediss+sentinel://a,b/master": address.Redis, "rediss+cluster://a:1,b:2": address.Redis,
 	} {
 		if got, err := address.KindOf(text); got != want || err != nil {
 			t.Errorf("%s: %v, %v; want %v", text, got, err, want)

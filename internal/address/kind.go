@@ -66,7 +66,7 @@ func KindOf(address string) (Kind, error) {
 		return Folder, nil
 	case "postgres", "postgresql":
 		return urlOf(Postgres, rest)
-	case "redis", "rediss", "redis+sentinel", "redis+cluster":
+	case "redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster":
 		return urlOf(Redis, rest)
 	}
 	if strings.HasPrefix(rest, "//") {

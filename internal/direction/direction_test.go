@@ -21,6 +21,7 @@ var allowed = map[string][]string{
 	"internal/name":      {},
 	"internal/address":   {},
 	"internal/storecopy": {"store", "clock", "doc", "internal/form"},
+	"internal/pairing":   {"store", "clock", "internal/address"},
 	"internal/direction": {},
 	"internal/form":      {"doc"},
 	"store":              {},
@@ -77,7 +78,7 @@ var parts = []string{
 // domain is what the facade wires together.
 var domain = []string{
 	"doc", "schema", "codec", "exchange", "clock", "internal/name", "internal/form", "internal/field",
-	"store", "store/memstore", "store/sqlitestore", "store/pgstore", "store/redisstore", "store/internal/hub", "store/internal/standings", "store/overlay", "internal/address",
+	"store", "store/memstore", "store/sqlitestore", "store/pgstore", "store/redisstore", "store/internal/hub", "store/internal/standings", "store/overlay", "internal/address", "internal/pairing",
 	"node", "pipeline", "profile", "shared", "board", "season",
 }
 

@@ -47,7 +47,7 @@ func TestACopyIsTheSource(t *testing.T) {
 // What belongs to running nodes is not copied, not even from a store with one record map.
 func TestWhatBelongsToNodesStays(t *testing.T) {
 	from, to := wrapped(t, memstore.New(nil).Parts()), placeOf(t)
-	for _, key := range []string{"node/a", "mark/a/0", "note/a/players/u", "journal/players/u", "journaled/a/players/u", "probe/x", "storecopy/chunk/000000000001"} {
+	for _, key := range []string{"node/a", "mark/a/0", "note/a/players/u", "journal/players/u", "journaled/a/players/u", "probe/x", "pairing/fleet", "storecopy/chunk/000000000001"} {
 		from.put(key, `{"format":1,"closed":true}`)
 	}
 	from.put("profile/players/u", free(1))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/shoalworks/shoal/store"
 )
@@ -14,21 +15,23 @@ const most = 1000
 
 // running are the ids of the nodes whose beats are young.
 func (p *pass) running(ctx context.Context, st *store.Store) ([]string, error) {
-	return ask(ctx, p.Clock, func() ([]string, error) { return p.beats(ctx, st) })
+	return ask(ctx, p.Clock, func() ([]string, error) { return Running(ctx, st.Fast(), p.Alive) })
 }
 
-func (p *pass) beats(ctx context.Context, st *store.Store) ([]string, error) {
+// Running are the ids of the nodes whose beats in the fast records are no older than alive and
+// not closed, at most 1,000.
+func Running(ctx context.Context, fast store.Records, alive time.Duration) ([]string, error) {
 	var out []string
 	beats := store.Prefix(beatFolder)
 	beats.Limit = most
-	for rec, err := range st.Fast().Scan(ctx, beats) {
+	for rec, err := range fast.Scan(ctx, beats) {
 		if err != nil {
 			return nil, err
 		}
 		var beat struct {
 			Closed bool `json:"closed"`
 		}
-		if json.Unmarshal(rec.Value, &beat) == nil && beat.Closed || rec.Age > p.Alive {
+		if json.Unmarshal(rec.Value, &beat) == nil && beat.Closed || rec.Age > alive {
 			continue
 		}
 		out = append(out, strings.TrimPrefix(rec.Key, beatFolder))

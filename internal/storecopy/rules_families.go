@@ -12,9 +12,9 @@ const ledgerFolder = "storecopy/"
 // beatFolder holds the beats of nodes, in the fast records.
 const beatFolder = "node/"
 
-// passing are the folders of what belongs to running nodes. A store that keeps its fast records
-// apart has them there, and none of them here.
-var passing = [...]string{beatFolder, "mark/", "note/", "journal/", "journaled/", "probe/", ledgerFolder} //nolint:gochecknoglobals // an immutable table
+// passing are the folders of what belongs to running nodes, and of what each store says of its own
+// parts. A store that keeps its fast records apart has the former there, and none of them here.
+var passing = [...]string{beatFolder, "mark/", "note/", "journal/", "journaled/", "probe/", "pairing/", ledgerFolder} //nolint:gochecknoglobals // an immutable table
 
 // stays tells that a key is not copied, whatever is under it.
 func stays(key string) bool {

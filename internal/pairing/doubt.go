@@ -1,0 +1,215 @@
+package pairing
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/shoalworks/shoal/clock"
+	"github.com/shoalworks/shoal/store"
+)
+
+const (
+	// Every is how often a process that is alive looks for doubts, and at the sign.
+	Every = 2 * time.Second
+	// Patience is how long who doubts waits for an answer: three looks of those who are alive.
+	// One that is silent for longer is dead to all others, too.
+	Patience = 3 * Every
+	// glance is how often who doubts looks for it.
+	glance = Every / 8
+	// stale is the age at which a doubt is removed by others: who wrote it is gone.
+	stale = time.Minute
+)
+
+// doubt asks those who are alive whether they see the sign that the fast part lacks here, and
+// begins a new life of it when nobody does. It returns without an error when something has
+// changed, and the parts have to be looked at again.
+func (x *settling) doubt(ctx context.Context, now seen) error {
+	x.Logger.WarnContext(ctx, "the fast part lacks the sign of this store: it has lost its memory, or is not the fleet's; asking who is alive",
+		"fast", x.given.Place, "expected", now.mark.fastPart(), "since", now.mark.since())
+	next, err := x.nextOf(ctx, now.mark)
+	if err != nil {
+		return err
+	}
+	d := x.question(false)
+	heard, err := d.await(ctx, now)
+	switch {
+	case err != nil:
+		return err
+	case heard == changed:
+		return nil
+	case heard == reply:
+		return refused("%s has no sign of this store, and processes are alive that see it in %s, since %s", x.given.fastPart(), d.by, now.mark.since())
+	}
+	x.Logger.WarnContext(ctx, "nobody alive sees another fast part: this one is the fleet's from now on", "fast", x.given.Place, "before", now.mark.fastPart())
+	return d.decide(ctx, x.put(markKey, next, now.markVersion))
+}
+
+// question is a doubt under way.
+type question struct {
+	*settling
+	key     string
+	version store.Version // of the question; an answer has another
+	all     bool
+	by      string // who has answered
+}
+
+func (x *settling) question(all bool) *question {
+	v := x.version()
+	return &question{settling: x, key: doubtFolder + v.String(), version: v, all: all}
+}
+
+// hearing is how a doubt goes.
+type hearing uint8
+
+const (
+	silence hearing = iota + 1 // nobody has answered
+	reply                      // somebody has
+	changed                    // the parts are not as they were, look again
+)
+
+// await puts the question and waits for an answer, for the sign to come, or for Patience to
+// end, which begins when the question is seen to have landed. After silence the question stands,
+// and is to be decided.
+func (q *question) await(ctx context.Context, was seen) (hearing, error) {
+	heard, err := q.hear(ctx, was)
+	if heard != silence {
+		q.withdraw(ctx)
+	}
+	return heard, err
+}
+
+func (q *question) hear(ctx context.Context, was seen) (hearing, error) {
+	var landed time.Time
+	for {
+		heard, there, err := q.look(ctx, was)
+		if err != nil || heard != silence {
+			return heard, err
+		}
+		now := q.Clock.Now()
+		switch {
+		case there && landed.IsZero():
+			landed = now
+		case there && now.Sub(landed) >= Patience:
+			return silence, nil
+		case !there && !landed.IsZero():
+			return changed, nil // somebody removed it as stale: this process has slept
+		case !there:
+			w := store.Write{Key: q.key, Op: store.Put, Value: encode(doubt{Format: format, All: q.all}), If: store.Absent(), Version: q.version}
+			err := q.Durable.Commit(ctx, store.Tx{w})[0]
+			if err == nil {
+				continue
+			}
+			if store.OutcomeOf(err) == store.NotDone {
+				return 0, err
+			} // else what became of it is seen at the next look
+		}
+		if err := clock.Sleep(ctx, q.Clock, glance); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// look looks at the durable part first: an answer is older than what the fast part then says,
+// so that its sign, if this is the same fast part, is there.
+func (q *question) look(ctx context.Context, was seen) (heard hearing, there bool, err error) {
+	recs, err := q.Durable.Get(ctx, markKey, q.key)
+	if err != nil {
+		return 0, false, err
+	}
+	sign, version, err := q.readSign(ctx)
+	if err != nil {
+		return 0, false, err
+	}
+	switch {
+	case recs[0].Version != was.markVersion, !q.all && version != was.signVersion && sign != nil:
+		return changed, true, nil
+	case recs[1].Missing():
+		return silence, false, nil
+	case recs[1].Version == q.version:
+		return silence, true, nil
+	}
+	d, err := decodeDoubt(recs[1])
+	if err != nil {
+		return 0, true, err
+	}
+	q.by = d.Answer
+	return reply, true, nil
+}
+
+// decide ends the question with the write of its outcome, in one transaction: it is refused when
+// somebody has answered meanwhile, however long this process or its call slept. One that may
+// still come is refused as well, since the question is gone then.
+func (q *question) decide(ctx context.Context, w store.Write) error {
+	err := q.Durable.Commit(ctx, store.Tx{{Key: q.key, Op: store.Delete, If: store.Is(q.version)}, w})[0]
+	if err != nil {
+		q.withdraw(ctx)
+	}
+	return err
+}
+
+// withdraw removes the question. When it fails, those who are alive do it later.
+func (q *question) withdraw(ctx context.Context) {
+	ctx, cancel := clock.WithTimeout(context.WithoutCancel(ctx), q.Clock, time.Second)
+	defer cancel()
+	_ = q.Durable.Commit(ctx, store.Tx{{Key: q.key, Op: store.Delete}})[0]
+}
+
+// surveyed is what who is alive sees.
+type surveyed struct {
+	seen
+	doubts  []store.Record
+	fastErr error // why the sign could not be read
+}
+
+// maxDoubts is how many doubts one look sees; more are seen when these are gone.
+const maxDoubts = 100
+
+// survey reads the durable part first, doubts before the mark, then the fast part: what it
+// answers to a doubt it has seen after that was written.
+func (p Parts) survey(ctx context.Context) (s surveyed, err error) {
+	all := store.Prefix(doubtFolder)
+	all.Limit = maxDoubts
+	for rec, err := range p.Durable.Scan(ctx, all) {
+		if err != nil {
+			return s, err
+		}
+		s.doubts = append(s.doubts, rec)
+	}
+	recs, err := p.Durable.Get(ctx, markKey)
+	if err != nil {
+		return s, err
+	}
+	s.markVersion = recs[0].Version
+	if s.mark, err = decodeMark(recs[0]); err != nil {
+		return s, err
+	}
+	s.sign, s.signVersion, s.fastErr = p.readSign(ctx)
+	return s, nil
+}
+
+// answer answers the doubts that this process can, and removes those whose writers are gone. A
+// conflict tells that one was withdrawn, answered, or decided.
+func (p Parts) answer(ctx context.Context, s surveyed, place string) error {
+	var txs []store.Tx
+	for _, rec := range s.doubts {
+		d, err := decodeDoubt(rec)
+		switch {
+		case rec.Age >= stale:
+			txs = append(txs, store.Tx{{Key: rec.Key, Op: store.Delete, If: store.Is(rec.Version)}})
+		case err != nil || d.Answer != "":
+		case d.All || s.mark != nil && s.sign != nil && s.sign.ID == s.mark.ID:
+			d.Answer = place
+			txs = append(txs, store.Tx{p.put(rec.Key, d, rec.Version)})
+		}
+	}
+	if len(txs) == 0 {
+		return nil
+	}
+	for _, err := range p.Durable.Commit(ctx, txs...) {
+		if err != nil {
+			return fmt.Errorf("pairing: answer a doubt: %w", err)
+		}
+	}
+	return nil
+}
