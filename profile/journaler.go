@@ -25,6 +25,7 @@ type journaler struct {
 		gone    []erasure  // what nobody needs any more
 		goneDue time.Time  // when the first of these is due
 		tick    time.Time  // when the list is looked at next; zero: not yet set
+		usual   int        // how long the list was when it was looked at last
 		batches int        // calls under way
 	}
 }
@@ -47,6 +48,9 @@ const (
 // add enters a session that has something to journal.
 func (g *journaler) add(s *Session) {
 	g.mu.Lock()
+	if g.mu.list == nil {
+		g.mu.list = make([]*Session, 0, g.mu.usual+1)
+	}
 	g.mu.list = append(g.mu.list, s)
 	first := len(g.mu.list) == 1
 	g.mu.Unlock()
@@ -90,7 +94,7 @@ func (g *journaler) take(now time.Time) (w work, some bool, next time.Time) {
 	}
 	w.hurried, g.mu.hurried, g.mu.since = g.mu.hurried, nil, time.Time{}
 	if len(g.mu.list) > 0 && !now.Before(g.mu.tick) {
-		w.listed, g.mu.list, g.mu.tick = g.mu.list, nil, time.Time{}
+		w.listed, g.mu.list, g.mu.tick, g.mu.usual = g.mu.list, nil, time.Time{}, len(g.mu.list)
 	}
 	next = g.mu.tick
 	if len(g.mu.list) == 0 || len(w.hurried) > 0 || len(g.mu.gone) >= maxBatch {
