@@ -36,7 +36,8 @@ var ErrPairing = pairing.ErrRefused
 //
 //   - a folder ("./game", "sqlite:./game"): SQLite, for all processes of one machine; the
 //     folder is made when it is missing,
-//   - "postgres://user:password@host:5432/database?schema=shoal": PostgreSQL, for many machines,
+//   - "postgres://user:password@host:5432/database?schema=shoal": PostgreSQL, for many machines;
+//     with "&sslmode=verify-full&sslrootcert=ca.pem" by TLS to a server that has proved who it is,
 //   - "memory:": this process's memory, gone with it; for tests and trials.
 //
 // An address of another form is an error that says which forms there are. Close the store
@@ -48,9 +49,12 @@ func Open(ctx context.Context, address string) (*store.Store, error) {
 // OpenWith opens a store whose fast parts may be on another engine than the durable ones. Beside
 // the addresses of [Open], Fast takes those of Redis:
 //
-//   - "redis://user:password@host:6379/0?prefix=shoal", "rediss://…" with TLS,
+//   - "redis://user:password@host:6379/0?prefix=shoal",
 //   - "redis+sentinel://host1,host2/master",
 //   - "redis+cluster://host1:7000,host2:7001".
+//
+// The same with rediss instead of redis speak TLS; cacert, cert, key, sni and skip_verify are
+// parameters then (see package redisstore).
 //
 // An engine that may forget what it acknowledged is refused as Store, and so are two parts of
 // which only one is shared by several processes: nodes would see each other's profiles without

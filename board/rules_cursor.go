@@ -13,7 +13,7 @@ import (
 // other boards; it is no secret, and needs to be none: a cursor shows nothing that a page of
 // the board does not.
 const (
-	cursorVersion = 1
+	cursorVersion = 2   // 1 had no tag
 	cursorSum     = 8   // bytes of the hash
 	mostCursor    = 176 // bytes of a cursor's text
 )
@@ -27,6 +27,7 @@ func formatCursor(board string, c store.Cursor) string {
 	raw = binary.AppendVarint(raw, c.Seen)
 	raw = binary.AppendVarint(raw, c.Score)
 	raw = binary.AppendUvarint(raw, c.Sequence)
+	raw = binary.BigEndian.AppendUint64(raw, c.Tag)
 	return base64.RawURLEncoding.EncodeToString(append(raw, cursorHash(board, raw)...))
 }
 
@@ -51,7 +52,11 @@ func parseCursor(board, text string) (c store.Cursor, ok bool) {
 	c.Total, rest = varint(rest)
 	c.Seen, rest = varint(rest)
 	c.Score, rest = varint(rest)
-	c.Sequence, _ = uvarint(rest)
+	c.Sequence, rest = uvarint(rest)
+	if len(rest) != 8 {
+		return store.Cursor{}, false
+	}
+	c.Tag = binary.BigEndian.Uint64(rest)
 	return c, formatCursor(board, c) == text && walked(c)
 }
 

@@ -34,6 +34,7 @@ func drawCursor(t *rapid.T) store.Cursor {
 		Seen:       rapid.Int64Range(1, math.MaxInt64-1).Draw(t, "seen"),
 		Score:      rapid.Int64().Draw(t, "score"),
 		Sequence:   rapid.Uint64().Draw(t, "sequence"),
+		Tag:        rapid.Uint64().Draw(t, "tag"),
 	}
 	c.Total = rapid.Int64Range(c.Seen+1, math.MaxInt64).Draw(t, "total")
 	return c

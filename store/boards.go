@@ -66,9 +66,10 @@ type Boards interface {
 	// The board may forget a version WalkFor after the last call of its walks, when more than
 	// MaxWalkLog entries have changed since (a driver may count from the oldest version that is
 	// walked without such a pause), or when MaxWalks later versions are walked. Then, or when
-	// the board was made anew, or repaired, or the cursor is another board's, the answer is
-	// ErrCursor. A board that has not changed since the beginning needs no memory: every handle
-	// goes on with the walk, at any time.
+	// the board was made anew, or repaired, or its engine has gone back to a time before the
+	// walk, or the cursor is another board's, the answer is ErrCursor. A board that has not
+	// changed since the beginning needs no memory: every handle goes on with the walk, at any
+	// time.
 	Walk(ctx context.Context, board string, from Cursor, limit int) (Page, Cursor, error)
 
 	// Remove deletes entries, hidden ones too, and returns how many there were. A key that was
@@ -283,6 +284,10 @@ type Cursor struct {
 	Seen       int64  // entries that were walked
 	Score      int64  // with Sequence, the last of them as it was then; both 0 when none was
 	Sequence   uint64
+	// Tag is a random number that an engine which may go back in time (a failover that loses
+	// the last writes) gave the version: the same version of another history has another, and
+	// the walk is over (ErrCursor). 0 of other engines, and of a walk that one call has shown.
+	Tag uint64
 }
 
 // Done tells that the walk has shown everything: Walk answers no more entries, whatever

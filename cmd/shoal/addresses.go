@@ -12,8 +12,8 @@ import (
 
 // storeFlags say where the store is.
 type storeFlags struct {
-	Store string `placeholder:"ADDRESS" help:"The store that the fleet shares: a folder, postgres://…, or memory: for a trial. Default ./game ($$SHOAL_STORE)."`
-	Fast  string `placeholder:"ADDRESS" help:"Another engine for beats, journals, boards and messages: redis://…, rediss://…, redis+sentinel://…, redis+cluster://…, postgres://…. Default: the store ($$SHOAL_FAST)."`
+	Store string `placeholder:"ADDRESS" help:"The store that the fleet shares: a folder, postgres://… (with sslmode=verify-full for TLS), or memory: for a trial. Default ./game ($$SHOAL_STORE)."`
+	Fast  string `placeholder:"ADDRESS" help:"Another engine for beats, journals, boards and messages: redis://…, redis+sentinel://…, redis+cluster://… (rediss for TLS, with cacert=FILE for an authority of your own), postgres://…. Default: the store ($$SHOAL_FAST)."`
 }
 
 // override adds what the flags say to a layer of the configuration.

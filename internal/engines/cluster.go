@@ -62,7 +62,9 @@ func clustered(o *RedisOptions, bus string) *RedisOptions {
 		"cluster-enabled": "yes", "cluster-port": bus, "cluster-node-timeout": "2000",
 	}}
 	if o != nil {
-		out.AppendOnly = o.AppendOnly
+		if out.AppendOnly, out.TLS = o.AppendOnly, o.TLS; o.TLS != nil {
+			out.Settings["tls-cluster"] = "yes"
+		}
 		for name, value := range o.Settings {
 			out.Settings[name] = value
 		}
@@ -82,7 +84,7 @@ func (c *Cluster) join(ctx context.Context, r *Redis, i int, bus string) error {
 	if i == 0 {
 		return nil
 	}
-	_, err := r.Do(ctx, "CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(c.nodes[0].port), bus)
+	_, err := r.Do(ctx, "CLUSTER", "MEET", "127.0.0.1", strconv.Itoa(c.nodes[0].peerPort()), bus)
 	return err
 }
 

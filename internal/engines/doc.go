@@ -4,6 +4,8 @@
 // [StartPostgres], [StartPgBouncer], [StartRedis], [StartSentinel] and [StartCluster] start a
 // server and answer once it serves; [StartProxy] puts a TCP proxy before it that cuts, delays,
 // resets and swallows. A server that is not installed is [ErrAbsent].
+// With [TLS] in their options servers speak it, with certificates of an [Authority] that is made
+// for the test.
 //
 // Nothing is left over: every process is ended by its own id, its folder is removed, and a
 // process that starts engines and dies takes them with it (on Linux the kernel sees to that;

@@ -84,7 +84,9 @@ func (b *PgBouncer) URL(schema string) string {
 
 // Start starts the pooler again.
 func (b *PgBouncer) Start(ctx context.Context) error {
-	return b.run(ctx, func(ctx context.Context) error { return execute(ctx, b.Addr(), postgresUser, "SELECT 1") })
+	return b.run(ctx, func(ctx context.Context) error {
+		return execute(ctx, b.Addr()+"/"+postgresUser+"?sslmode=disable", "SELECT 1")
+	})
 }
 
 // Stop ends the pooler once its transactions have ended.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
@@ -24,6 +25,8 @@ type PostgresOptions struct {
 	Durable bool
 	// Settings are further settings by name, for example max_connections. Default none.
 	Settings map[string]string
+	// TLS makes the server take connections with TLS only. Default: it takes those without.
+	TLS *TLS
 }
 
 // Postgres is a private PostgreSQL with the database shoal, whose owner, a superuser, is shoal
@@ -36,6 +39,7 @@ type Postgres struct {
 	data    string
 	port    int
 	durable bool
+	ssl     url.Values // parameters of our own connections
 }
 
 // StartPostgres makes a database cluster in a temporary folder and serves it on a port of
@@ -48,7 +52,7 @@ func StartPostgres(ctx context.Context, o *PostgresOptions) (*Postgres, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = p.initialize(ctx, o.Settings); err == nil {
+	if err = p.initialize(ctx, o); err == nil {
 		err = p.Start(ctx)
 	}
 	if err == nil {
@@ -87,12 +91,12 @@ func newPostgres(ctx context.Context, o *PostgresOptions) (*Postgres, error) {
 			path: path, args: []string{"-D", data}, folder: data, as: as,
 			stop: signalFast, close: signalAtOnce, orphaned: signalAtOnce,
 		}},
-		home: home, data: data, port: port, durable: o.Durable,
+		home: home, data: data, port: port, durable: o.Durable, ssl: url.Values{"sslmode": {"disable"}},
 	}, nil
 }
 
 // initialize makes the data folder.
-func (p *Postgres) initialize(ctx context.Context, more map[string]string) error {
+func (p *Postgres) initialize(ctx context.Context, o *PostgresOptions) error {
 	common := []string{"-D", p.data, "-U", postgresUser, "-A", "trust", "-E", "UTF8", "--no-sync", "--locale=C.UTF-8"}
 	err := p.tool(ctx, "initdb", append(common, "--locale-provider=icu", "--icu-locale=en-US")...)
 	if err != nil { // a build without ICU
@@ -101,11 +105,15 @@ func (p *Postgres) initialize(ctx context.Context, more map[string]string) error
 	if err != nil {
 		return err
 	}
-	return p.configure(more)
+	secure, err := p.secure(o.TLS)
+	if err != nil {
+		return err
+	}
+	return p.configure(o.Settings, secure)
 }
 
 // configure appends this server's settings to its configuration; the last one of a name holds.
-func (p *Postgres) configure(more map[string]string) error {
+func (p *Postgres) configure(more ...map[string]string) error {
 	settings := map[string]string{
 		"listen_addresses": "127.0.0.1", "port": strconv.Itoa(p.port), "unix_socket_directories": "",
 		"max_connections": "200", "dynamic_shared_memory_type": "mmap", "shared_buffers": "64MB",
@@ -114,8 +122,8 @@ func (p *Postgres) configure(more map[string]string) error {
 	if !p.durable {
 		settings["fsync"], settings["full_page_writes"] = "off", "off"
 	}
-	for name, value := range more {
-		settings[name] = value
+	for _, m := range more {
+		maps.Copy(settings, m)
 	}
 	var text strings.Builder
 	for name, value := range settings {
@@ -164,12 +172,12 @@ func postgresURL(addr, schema string) string {
 func (p *Postgres) Exec(ctx context.Context, sql string) error { return p.exec(ctx, postgresUser, sql) }
 
 func (p *Postgres) exec(ctx context.Context, database, sql string) error {
-	return execute(ctx, p.Addr(), database, sql)
+	return execute(ctx, p.Addr()+"/"+database+"?"+p.ssl.Encode(), sql)
 }
 
-// execute runs SQL through a server or a pooler.
-func execute(ctx context.Context, addr, database, sql string) error {
-	c, err := pgconn.Connect(ctx, fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", postgresUser, addr, database))
+// execute runs SQL through a server or a pooler, at host:port/database?parameters.
+func execute(ctx context.Context, at, sql string) error {
+	c, err := pgconn.Connect(ctx, "postgres://"+postgresUser+"@"+at)
 	if err != nil {
 		return fmt.Errorf("engines: PostgreSQL: %w", err)
 	}

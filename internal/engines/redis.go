@@ -17,14 +17,18 @@ type RedisOptions struct {
 	AppendOnly bool
 	// Settings are further settings by name, for example maxmemory. Default none.
 	Settings map[string]string
+	// TLS makes the server speak TLS, too. Default: it does not.
+	TLS *TLS
 }
 
 // Redis is a private Redis server.
 type Redis struct {
 	process
 
-	home *folder
-	port int
+	home    *folder
+	port    int
+	tlsPort int // 0: none
+	secured map[string]string
 }
 
 // StartRedis starts a server on a port of loopback. It answers [ErrAbsent] where Redis is not
@@ -58,7 +62,11 @@ func newRedis(ctx context.Context, o *RedisOptions, name string) (*Redis, error)
 		return nil, err
 	}
 	r := &Redis{home: home, port: port}
-	if err := r.configure(path, name, o); err != nil {
+	secure, err := r.secure(ctx, o.TLS)
+	if err == nil {
+		err = r.configure(path, name, o.withTLS(secure))
+	}
+	if err != nil {
 		return nil, errors.Join(err, home.remove())
 	}
 	return r, nil

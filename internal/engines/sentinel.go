@@ -43,18 +43,22 @@ func (s *Sentinel) start(ctx context.Context, o *RedisOptions) error {
 		return err
 	}
 	s.nodes = append(s.nodes, replica)
-	if _, err := replica.Do(ctx, "REPLICAOF", "127.0.0.1", strconv.Itoa(master.port)); err != nil {
+	if _, err := replica.Do(ctx, "REPLICAOF", "127.0.0.1", strconv.Itoa(master.peerPort())); err != nil {
 		return err
 	}
-	if err := s.watch(ctx, master); err != nil {
+	if err := s.watch(ctx, master, o); err != nil {
 		return err
 	}
 	return s.sentinel.await(ctx, func(ctx context.Context) error { return s.complete(ctx) })
 }
 
 // watch starts the sentinel.
-func (s *Sentinel) watch(ctx context.Context, master *Redis) error {
-	r, err := newRedis(ctx, &RedisOptions{}, "sentinel")
+func (s *Sentinel) watch(ctx context.Context, master *Redis, o *RedisOptions) error {
+	of := &RedisOptions{}
+	if o != nil {
+		of.TLS = o.TLS
+	}
+	r, err := newRedis(ctx, of, "sentinel")
 	if err != nil {
 		return err
 	}
@@ -65,7 +69,10 @@ dir %[2]s
 sentinel monitor %[3]s 127.0.0.1 %[4]d 1
 sentinel down-after-milliseconds %[3]s 1000
 sentinel failover-timeout %[3]s 3000
-`, r.port, r.folder, sentinelMaster, master.port)
+`, r.port, r.folder, sentinelMaster, master.peerPort())
+	for name, value := range r.secured {
+		text += name + " " + value + "\n"
+	}
 	file := filepath.Join(r.folder, "sentinel.conf")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return fmt.Errorf("engines: configure Sentinel: %w", err)
@@ -124,7 +131,7 @@ func (s *Sentinel) Master(ctx context.Context) (*Redis, error) {
 	}
 	for host, port := range pairs(answer) {
 		for _, r := range s.nodes {
-			if net.JoinHostPort(host, port) == r.Addr() {
+			if net.JoinHostPort(host, port) == loopback(r.peerPort()) {
 				return r, nil
 			}
 		}

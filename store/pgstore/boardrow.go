@@ -23,12 +23,12 @@ type boardRow struct {
 
 const (
 	boardColumns = `b.id, b.ascending, b.generation, b.count, b.hidden, b.sequence, b.sealed,
-		b.log, b.log_from, b.log_upto, b.log_rows, b.log_shown, b.stale, b.log_called,
+		b.log, b.log_from, b.log_upto, b.log_rows, b.log_shown, b.stale, b.walked, b.log_called,
 		(extract(epoch FROM clock_timestamp()) * 1000000)::bigint, b.counted_place, b.counted_sequence`
 	updateBoard = `UPDATE {s}.boards SET count = $2::bigint, hidden = $3::bigint, sequence = $4::bigint,
 		log = $5::bigint, log_from = $6::bigint, log_upto = $7::bigint, log_rows = $8::bigint,
 		log_shown = $9::bigint, stale = $10::boolean WHERE id = $1::bigint`
-	updateCalled  = `UPDATE {s}.boards SET log_called = $2::bigint WHERE id = $1::bigint`
+	updateCalled  = `UPDATE {s}.boards SET log_called = $2::bigint, walked = $3::bytea WHERE id = $1::bigint`
 	updateCounted = `UPDATE {s}.boards SET counted_place = $2::bigint, counted_sequence = $3::bigint WHERE id = $1::bigint`
 )
 
@@ -38,11 +38,12 @@ func (b *boardRow) scan(row pgx.Row, ahead int64, more ...any) error {
 		ascending        bool
 		sequence, called int64
 		place, counted   *int64
+		walked           []byte
 	)
 	*b = boardRow{}
 	err := row.Scan(append([]any{
 		&b.id, &ascending, &b.info.Generation, &b.info.Count, &b.info.Hidden, &sequence, &b.info.Sealed,
-		&b.log.Number, &b.log.From, &b.log.Upto, &b.log.Rows, &b.log.Shown, &b.log.Stale, &called,
+		&b.log.Number, &b.log.From, &b.log.Upto, &b.log.Rows, &b.log.Shown, &b.log.Stale, &walked, &called,
 		&b.now, &place, &counted,
 	}, more...)...)
 	if err != nil {
@@ -52,6 +53,7 @@ func (b *boardRow) scan(row pgx.Row, ahead int64, more ...any) error {
 	if ascending {
 		b.info.Order = store.Ascending
 	}
+	b.log.Tagged, b.log.Walked = true, standings.ParseWalked(walked)
 	b.now += ahead
 	b.idle = time.Duration(max(0, b.now-called)) * time.Microsecond
 	if place != nil && counted != nil {

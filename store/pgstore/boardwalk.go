@@ -13,8 +13,8 @@ import (
 )
 
 // Walk implements store.Boards. The first call writes, so that the board remembers from then
-// on what it replaces; later ones only when half of WalkFor has passed since one did. A
-// walk that one call shows whole, or through a sealed board, never does.
+// on what it replaces; later ones only when half of WalkFor has passed since one did. A walk
+// that one call shows whole never does; of a sealed board only the first one ever.
 func (h *boards) Walk(ctx context.Context, board string, from store.Cursor, limit int) (store.Page, store.Cursor, error) {
 	cursor := from
 	for kept := false; ; kept = true {
@@ -90,11 +90,16 @@ func (h *boards) keepWalk(ctx context.Context, board string, from store.Cursor) 
 		if at, _, err = standings.Walkable(r.info, r.log, r.idle, from); err != nil {
 			return err
 		}
-		began = !r.log.Fresh(r.idle)
-		r.log.Keep(at.Version, r.idle)
+		if !r.info.Sealed { // a sealed board replaces nothing
+			began = !r.log.Fresh(r.idle)
+			r.log.Keep(at.Version, r.idle)
+		}
+		if at.Tag == 0 {
+			at.Tag = r.log.Tag(at.Version, standings.FreshTag())
+		}
 		b = &pgx.Batch{}
 		r.save(h.database, b)
-		b.Queue(h.database.sql(updateCalled), r.id, r.now)
+		b.Queue(h.database.sql(updateCalled), r.id, r.now, r.log.Walked.Bytes())
 		return t.commit(ctx, b)
 	})
 	if errors.Is(err, store.ErrUnknown) { // a walk is a read: what was asked for was not done

@@ -12,6 +12,11 @@
 //     lost as a whole when the server crashes. It counts when the schema is made.
 //   - pool_max_conns, and what else pgxpool knows: connections at most.
 //
+// TLS is as with libpq: sslmode=verify-full with sslrootcert for a server that has to prove who it
+// is, sslcert and sslkey for one that asks who we are. Without sslmode nobody looks at the server's
+// certificate, and TLS is used only if the server offers it. When TLS does not come about the
+// error says what to change.
+//
 // Whatever target_session_attrs says, only servers that take writes are used: reads go to the
 // primary, too.
 //

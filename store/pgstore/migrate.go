@@ -87,5 +87,5 @@ func serverError(err error) error {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && strings.Contains(e.Message, "unsupported startup parameter") {
 		return fmt.Errorf("%w: a pooler stands before it, say pooler=transaction in the address: %w", ErrServer, err)
 	}
-	return fmt.Errorf("%w: %w", ErrServer, err)
+	return fmt.Errorf("%w: %w", ErrServer, advise(err))
 }

@@ -50,6 +50,7 @@ type credentials struct{ user, password string }
 type address struct {
 	topology   topology
 	tls        bool
+	security   security
 	hosts      []string // host:port, at least one; of the Sentinels when there are some
 	master     string   // sentinel only: the name of the master
 	database   int      // 0 on a cluster
@@ -65,8 +66,8 @@ type address struct {
 //	redis+sentinel://[user:password@]host[:port],…/master[/database]
 //	redis+cluster://[user:password@]host[:port],…
 //
-// and the same with rediss for TLS. Parameters: prefix, client_name, and for Sentinels that
-// want them sentinel_user and sentinel_password.
+// and the same with rediss for TLS. Parameters: prefix, client_name, for Sentinels that want
+// them sentinel_user and sentinel_password, and those of security.
 func parseAddress(text string) (address, error) {
 	a, err := readAddress(text)
 	if err != nil {
@@ -215,16 +216,22 @@ func (a *address) readParameters(query url.Values) error {
 		case name == "sentinel_password" && a.topology == sentinel:
 			a.sentinels.password = value
 		default:
-			return fmt.Errorf("unknown parameter %q", name)
+			if known, err := a.security.read(name, value); err != nil {
+				return err
+			} else if !known {
+				return fmt.Errorf("unknown parameter %q", name)
+			}
 		}
 	}
-	return nil
+	return a.security.check(a.tls)
 }
 
-// checkPrefix refuses what would not stand well before a key. Braces would change the slot.
+// checkPrefix refuses what would not stand well before a key. A colon ends the prefix of every
+// key and channel: a prefix with one could be the beginning of another fleet's keys. Braces
+// would change the slot.
 func checkPrefix(prefix string) error {
-	if prefix == "" || len(prefix) > maxPrefix || strings.ContainsFunc(prefix, func(r rune) bool { return r <= ' ' || r > '~' || r == '{' || r == '}' }) {
-		return fmt.Errorf("prefix: 1 to %d bytes of printable ASCII without spaces and braces expected, got %q", maxPrefix, prefix)
+	if prefix == "" || len(prefix) > maxPrefix || strings.ContainsFunc(prefix, func(r rune) bool { return r <= ' ' || r > '~' }) || strings.ContainsAny(prefix, ":{}") {
+		return fmt.Errorf("prefix: 1 to %d bytes of printable ASCII without spaces, colons and braces expected (a dash or a slash does for a colon), got %q", maxPrefix, prefix)
 	}
 	return nil
 }

@@ -23,6 +23,12 @@ func TestAddresses(t *testing.T) {
 		"redis://me:a%40b%2F%3F@localhost?client_name=game-1": with(func(a *address) {
 			a.server, a.clientName = credentials{"me", "a@b/?"}, "game-1"
 		}),
+		"rediss://localhost?cacert=/etc/ca.pem&cert=/c.pem&key=/c.key&sni=redis.example": with(func(a *address) {
+			a.tls, a.security = true, security{authorities: "/etc/ca.pem", cert: "/c.pem", key: "/c.key", name: "redis.example"}
+		}),
+		"rediss+cluster://a:1?skip_verify=true&sni=x": with(func(a *address) {
+			a.topology, a.tls, a.hosts, a.security = cluster, true, []string{"a:1"}, security{name: "x", blind: true}
+		}),
 		"redis+cluster://a:1,b:2,c": with(func(a *address) { a.topology, a.hosts = cluster, []string{"a:1", "b:2", "c:6379"} }),
 		"rediss+sentinel://u:p@a,b:2/my master/4?sentinel_user=su&sentinel_password=sp": with(func(a *address) {
 			a.topology, a.tls, a.hosts, a.master, a.database = sentinel, true, []string{"a:26379", "b:2"}, "my master", 4
@@ -34,7 +40,7 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(address{}, credentials{})); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(address{}, credentials{}, security{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", text, diff)
 		}
 	}
@@ -42,33 +48,44 @@ func TestAddresses(t *testing.T) {
 
 func TestBadAddresses(t *testing.T) {
 	for text, problem := range map[string]string{
-		"":                                "redis://host:port expected",
-		"localhost:6379":                  "redis://host:port expected",
-		"http://localhost":                `got "http"`,
-		"redis+file://localhost":          `got "redis+file"`,
-		"redis+://localhost":              `got "redis+"`,
-		"redis://":                        `host:port expected, got ""`,
-		"redis://a:b:c":                   `host:port expected, got "a:b:c"`,
-		"redis://a:0":                     `host:port expected, got "a:0"`,
-		"redis://a:65536":                 `host:port expected`,
-		"redis://a:x":                     `host:port expected`,
-		"redis://a,b":                     "one host expected",
-		"redis+cluster://a,,b":            `host:port expected, got ""`,
-		"redis+cluster://a/1":             "no databases",
-		"redis+sentinel://a":              "name of the master",
-		"redis://a/-1":                    "number of a database",
-		"redis://a/b":                     "number of a database",
-		"redis+sentinel://a/m/x":          "number of a database",
-		"redis://a?prefix=":               "prefix: 1 to 64",
-		"redis://a?prefix=a{b}":           "prefix: 1 to 64",
-		"redis://a?prefix=a b":            "prefix: 1 to 64",
-		"redis://a?prefix=a&prefix=b":     "comes twice",
-		"redis://a?schema=x":              `unknown parameter "schema"`,
-		"redis://a?sentinel_user=x":       `unknown parameter "sentinel_user"`,
-		"redis://a?client_name=a b":       "client_name",
-		"redis://a#x":                     "a URL expected",
-		"redis://u:hunter2%zz@a":          "a URL expected",
-		"redis://u:hunter2@a?prefix=a%zz": "cannot be read",
+		"":                                           "redis://host:port expected",
+		"localhost:6379":                             "redis://host:port expected",
+		"http://localhost":                           `got "http"`,
+		"redis+file://localhost":                     `got "redis+file"`,
+		"redis+://localhost":                         `got "redis+"`,
+		"redis://":                                   `host:port expected, got ""`,
+		"redis://a:b:c":                              `host:port expected, got "a:b:c"`,
+		"redis://a:0":                                `host:port expected, got "a:0"`,
+		"redis://a:65536":                            `host:port expected`,
+		"redis://a:x":                                `host:port expected`,
+		"redis://a,b":                                "one host expected",
+		"redis+cluster://a,,b":                       `host:port expected, got ""`,
+		"redis+cluster://a/1":                        "no databases",
+		"redis+sentinel://a":                         "name of the master",
+		"redis://a/-1":                               "number of a database",
+		"redis://a/b":                                "number of a database",
+		"redis+sentinel://a/m/x":                     "number of a database",
+		"redis://a?prefix=":                          "prefix: 1 to 64",
+		"redis://a?prefix=a{b}":                      "prefix: 1 to 64",
+		"redis://a?prefix=a{":                        "prefix: 1 to 64",
+		"redis://a?prefix=a}":                        "prefix: 1 to 64",
+		"redis://a?prefix=a:r":                       "without spaces, colons",
+		"redis://a?prefix=a b":                       "prefix: 1 to 64",
+		"redis://a?prefix=a&prefix=b":                "comes twice",
+		"redis://a?schema=x":                         `unknown parameter "schema"`,
+		"redis://a?sentinel_user=x":                  `unknown parameter "sentinel_user"`,
+		"redis://a?client_name=a b":                  "client_name",
+		"redis://a#x":                                "a URL expected",
+		"redis://u:hunter2%zz@a":                     "a URL expected",
+		"redis://u:hunter2@a?prefix=a%zz":            "cannot be read",
+		"redis://a?cacert=/ca.pem":                   "begins with rediss expected",
+		"redis+cluster://a?skip_verify=true":         "begins with rediss expected",
+		"rediss://a?cacert=":                         "cacert: the path",
+		"rediss://a?sni=":                            "sni: a name",
+		"rediss://a?cert=/c.pem":                     "cert and key: both",
+		"rediss://a?key=/c.key":                      "cert and key: both",
+		"rediss://a?skip_verify=maybe":               `got "maybe"`,
+		"rediss://a?skip_verify=true&cacert=/ca.pem": "skip_verify: it looks at no authority",
 		"redis+cluster://" + strings.Repeat("a,", maxHosts) + "a": "at most 256 hosts",
 	} {
 		_, err := parseAddress(text)

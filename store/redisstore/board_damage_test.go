@@ -321,34 +321,3 @@ func TestDeepDenseRanks(t *testing.T) {
 		t.Fatal(err)
 	}
 }
-
-// A walk that begins has read the board, and others change it before that is written down: the
-// log knows nothing of what left meanwhile, though it serves earlier and later versions.
-func TestWalkBeginsOfThePresentOnly(t *testing.T) {
-	server := enginetest.Redis(t)
-	e := open(t, server.URL(enginetest.Prefix(t)), nil)
-	b := e.Boards()
-	smallBoard(t, b)
-	begin := func() uint64 {
-		t.Helper()
-		_, cursor, err := b.Walk(t.Context(), "top", store.Cursor{}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return cursor.Version
-	}
-	begin()
-	merge(t, b, "top", points(10, "a"))
-	info, err := b.Info(t.Context(), "top")
-	if err != nil {
-		t.Fatal(err)
-	}
-	merge(t, b, "top", points(20, "a")) // what left is of no version that is walked
-	later := begin()
-	if err := e.KeepWalk(t.Context(), "top", info.Sequence); !errors.Is(err, store.ErrCursor) {
-		t.Errorf("a walk of what was the present version begins with %v", err)
-	}
-	if err := e.KeepWalk(t.Context(), "top", later); err != nil {
-		t.Errorf("a walk of the present version begins with %v", err)
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // densePage answers what board_read.lua found too deep: it walks the board from the best on,
@@ -14,12 +15,11 @@ import (
 // long. The words are those of board_read.lua.
 func (b *boards) densePage(ctx context.Context, c boardCall, words []string) (store.Page, error) {
 	w := &walking{boards: b, call: c, limit: store.MaxPage}
-	info, err := w.keep(ctx, "", true)
+	info, at, err := w.begin(ctx, standings.PassingTag())
 	if err != nil {
 		return store.Page{}, err
 	}
 	d := denseOf(words)
-	at := store.Cursor{Generation: info.Generation, Version: info.Sequence, Total: info.Count}
 	for done := false; !done && !at.Done(); {
 		page, next, err := w.run(ctx, at)
 		if errors.Is(err, store.ErrCursor) {

@@ -13,7 +13,7 @@ import (
 
 // Walk implements store.Boards. The first call is written down, so that the board remembers
 // from then on what it replaces; later ones only when half of WalkFor has passed since one
-// was. A walk that one call shows whole, or through a sealed board, never is.
+// was. A walk that one call shows whole never is; of a sealed board only the first one ever.
 //
 // A page may be read by several scripts: the board at a version is the same whenever it is
 // told.
@@ -38,25 +38,28 @@ type walking struct {
 	limit  int
 }
 
-// run reads the page at the cursor.
+// run reads the page at the cursor. What a walk begins with is read again when it has been
+// written down: the servers may have gone back in time in between.
 func (w *walking) run(ctx context.Context, from store.Cursor) (store.Page, store.Cursor, error) {
 	s, at, keep, err := w.read(ctx, from, boundOf(from))
 	if err != nil {
 		return store.Page{}, from, err
 	}
 	begins := from == store.Cursor{}
-	if ends := begins && at.Total <= int64(w.limit); keep && !ends {
-		_, err := w.keep(ctx, bytes64(at.Version), begins)
-		if begins && errors.Is(err, store.ErrCursor) { // it has changed since it was read
-			var info store.BoardInfo
-			if info, err = w.keep(ctx, "", true); err == nil {
-				at = store.Cursor{Generation: info.Generation, Version: info.Sequence, Total: info.Count}
-				s, _, _, err = w.read(ctx, at, boundOf(at))
-			}
-		}
-		if err != nil {
+	if ends := begins && at.Total <= int64(w.limit); !keep || ends {
+		return w.page(ctx, s, at)
+	}
+	if !begins {
+		if _, _, err := w.keep(ctx, bytes64(from.Version), from.Tag); err != nil {
 			return store.Page{}, from, err
 		}
+		return w.page(ctx, s, at)
+	}
+	if _, at, err = w.begin(ctx, standings.FreshTag()); err == nil {
+		s, _, _, err = w.read(ctx, at, boundOf(at))
+	}
+	if err != nil {
+		return store.Page{}, from, err
 	}
 	return w.page(ctx, s, at)
 }
@@ -126,7 +129,7 @@ func (w *walking) read(ctx context.Context, from store.Cursor, bound string) (s 
 		strconv.FormatInt(w.boards.ahead.Load(), 10), version, bound, strconv.Itoa(want), strconv.Itoa(most),
 		bytes64(biased(from.Score)) + bytes64(from.Sequence),
 	}
-	r, err := w.boards.run(ctx, c, 6)
+	r, err := w.boards.run(ctx, c, 7)
 	if err != nil {
 		return stretch{}, from, false, err
 	}
@@ -147,27 +150,34 @@ func (w *walking) read(ctx context.Context, from store.Cursor, bound string) (s 
 	return s, at, keep, nil
 }
 
-// keep has the board remember what it replaces, for walks of the version, or of the present
-// one, and answers the board.
-func (w *walking) keep(ctx context.Context, version string, begins bool) (store.BoardInfo, error) {
-	c, word := w.call, "goes on"
-	if begins {
-		word = "begins"
-	}
-	c.script, c.intent, c.args = w.boards.scripts.keep, writing, w.boards.logArgs(version, word)
-	r, err := w.boards.run(ctx, c, 1)
+// begin begins a walk of the board as it is: the board remembers from now on what it replaces.
+// The version gets the tag if it has none.
+func (w *walking) begin(ctx context.Context, tag uint64) (info store.BoardInfo, at store.Cursor, err error) {
+	info, tag, err = w.keep(ctx, "", tag)
+	return info, store.Cursor{Generation: info.Generation, Version: info.Sequence, Total: info.Count, Tag: tag}, err
+}
+
+// keep has the board remember what it replaces, for walks of the version that has the tag, or of
+// the present one (empty), and answers the board and the tag.
+func (w *walking) keep(ctx context.Context, version string, tag uint64) (store.BoardInfo, uint64, error) {
+	c := w.call
+	c.script, c.intent, c.args = w.boards.scripts.keep, writing, w.boards.logArgs(version, bytes64(tag), strconv.Itoa(store.MaxWalks))
+	r, err := w.boards.run(ctx, c, 2)
 	if errors.Is(err, store.ErrUnknown) { // a walk is a read: what was asked for was not done
-		return store.BoardInfo{}, c.failed(fmt.Errorf("%w: %v", store.ErrUnavailable, err)) //nolint:errorlint // one word of the vocabulary
+		return store.BoardInfo{}, 0, c.failed(fmt.Errorf("%w: %v", store.ErrUnavailable, err)) //nolint:errorlint // one word of the vocabulary
 	}
 	if err != nil {
-		return store.BoardInfo{}, err
+		return store.BoardInfo{}, 0, err
 	}
-	info := r.info()
+	info, known := r.info(), r.text(1)
+	if r.err == nil && len(known) != 8 {
+		r.fail("a tag of %d bytes", len(known))
+	}
 	if r.err != nil {
 		c.intent = reading
-		return store.BoardInfo{}, c.misread(r.err)
+		return store.BoardInfo{}, 0, c.misread(r.err)
 	}
-	return info, nil
+	return info, number64(known), nil
 }
 
 // walkBoard reads the first parts of what board_walk.lua answers.
@@ -178,6 +188,7 @@ func (r *reply) walkBoard() walkBoard {
 		r.fail("a board of %d fields", len(fields))
 	}
 	b := walkBoard{info: info}
+	b.log.Tagged, b.log.Walked = true, standings.ParseWalked([]byte(r.text(6)))
 	if r.err == nil && err == nil {
 		err = b.readLog(fields[7], whole, now)
 	}

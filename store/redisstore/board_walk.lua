@@ -3,7 +3,7 @@
 -- how many entries and rows of the log otherwise; a score with its sign bit turned, and a
 -- sequence.
 -- Answers the board, the clock, whether the log is whole, members, the values of their
--- entries when some have metadata, and rows.
+-- entries when some have metadata, rows, and the versions that are walked (see board_keep.lua).
 local from = ARGV[3]
 if from == 'cursor' then
 	local high, low = read('>I4I4', ARGV[6])
@@ -39,4 +39,4 @@ if board[7] and #members > 0 then
 	end
 	values = call('HMGET', KEYS[2], unpack(keys))
 end
-return {board, t[1] * 1000000 + t[2] + ARGV[1], whole, members, values, rows}
+return {board, t[1] * 1000000 + t[2] + ARGV[1], whole, members, values, rows, call('HGET', KEYS[1], 'walked') or ''}

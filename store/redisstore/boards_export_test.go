@@ -3,6 +3,8 @@ package redisstore
 import (
 	"context"
 	"time"
+
+	"github.com/shoalworks/shoal/store"
 )
 
 // PassTime sets the servers' clock forward, as far as the walks of this engine's boards are
@@ -24,9 +26,10 @@ func (e *Engine) BoardKey(board, part string) string { return e.boards.keys.boar
 // BoardList is the key of the list of boards.
 func (e *Engine) BoardList() string { return e.boards.keys.boards("list") }
 
-// KeepWalk does what the first call of a walk does after it has read the board at the version.
-func (e *Engine) KeepWalk(ctx context.Context, board string, version uint64) error {
+// KeepWalk does what a later call of a walk does after it has read the board at the cursor, when
+// it is long ago that one was written down.
+func (e *Engine) KeepWalk(ctx context.Context, board string, from store.Cursor) error {
 	w := &walking{boards: e.boards, call: boardCall{what: "walk of", board: board}}
-	_, err := w.keep(ctx, bytes64(version), true)
+	_, _, err := w.keep(ctx, bytes64(from.Version), from.Tag)
 	return err
 }

@@ -44,7 +44,7 @@ func connect(a address, o Options, purpose string, change func(*rueidis.ClientOp
 		options.PipelineMultiplex = -1 // 0 would be the library's default
 	}
 	if a.tls {
-		options.TLSConfig = tlsOf(o)
+		options.TLSConfig = o.TLS.Clone() // Open has made it
 	}
 	if a.topology == sentinel {
 		options.Sentinel = rueidis.SentinelOption{
@@ -65,13 +65,6 @@ func connect(a address, o Options, purpose string, change func(*rueidis.ClientOp
 	return c, nil
 }
 
-func tlsOf(o Options) *tls.Config {
-	if o.TLS != nil {
-		return o.TLS.Clone()
-	}
-	return &tls.Config{MinVersion: tls.VersionTLS12}
-}
-
 // narrow is for connections that carry little, and not for long: one to each server.
 func narrow(patience time.Duration) func(*rueidis.ClientOption) {
 	return func(o *rueidis.ClientOption) {
@@ -83,14 +76,9 @@ func narrow(patience time.Duration) func(*rueidis.ClientOption) {
 
 // dial makes a connection, and marks a failure as one before anything was sent.
 func dial(ctx context.Context, host string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
-	var (
-		c   net.Conn
-		err error
-	)
-	if t != nil {
-		c, err = (&tls.Dialer{NetDialer: d, Config: t}).DialContext(ctx, "tcp", host)
-	} else {
-		c, err = d.DialContext(ctx, "tcp", host)
+	c, err := d.DialContext(ctx, "tcp", host)
+	if err == nil && t != nil {
+		c, err = greet(ctx, c, host, d.Timeout, t)
 	}
 	if err != nil {
 		return nil, &unsentError{err}

@@ -10,8 +10,16 @@
 //	redis+cluster://[user:password@]host[:port],…
 //
 // and the same with rediss for TLS. Parameters: prefix, which stands before every key and
-// channel (default shoal), client_name (default shoal), and for Sentinels that ask for them
-// sentinel_user and sentinel_password. [Open] refuses a server that evicts keys.
+// channel (default shoal; without a colon, so that no two prefixes have a key in common),
+// client_name (default shoal), and for Sentinels that ask for them sentinel_user and
+// sentinel_password. [Open] refuses a server that evicts keys.
+//
+// With TLS a server, and every Sentinel, shows a certificate that is for the host by which it is
+// dialled, signed by an authority that this system knows. Parameters change that: cacert names a
+// file of other authorities (PEM), sni a name that all certificates have to be for, and
+// skip_verify=true takes anybody. Servers that ask for a certificate get that of the files cert
+// and key, which are read again for each connection. Options.TLS is what the parameters are laid
+// over. When TLS does not come about the error says what was expected and what to change.
 //
 // # Records
 //

@@ -45,10 +45,15 @@ func Open(ctx context.Context, url string, options *Options) (*Engine, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("redisstore: open %s: %w", a.place(), ended(ctx))
 	}
+	if a.tls {
+		if o.TLS, err = a.security.config(o.TLS, o.Clock.Now()); err != nil {
+			return nil, fmt.Errorf("redisstore: open %s: %w: %w", a.place(), ErrAddress, err)
+		}
+	}
 	e := &Engine{address: a, options: o}
 	if err := e.connect(); err != nil {
 		e.disconnect()
-		return nil, fmt.Errorf("redisstore: open %s: %w", a.place(), classify(err, reading))
+		return nil, fmt.Errorf("redisstore: open %s: %w", a.place(), a.advise(classify(err, reading)))
 	}
 	if err := e.examine(ctx); err != nil {
 		e.disconnect()

@@ -1,7 +1,10 @@
 package redisstore
 
-// keys names the server's keys. Each begins with the prefix of the address, and what must be
-// changed by one script shares a hash tag, so that it is in one slot of a cluster.
+// keys names the server's keys. Each begins with the prefix of the address and a colon, of which
+// the prefix has none: what two prefixes name is never the same. What must be changed by one
+// script shares a hash tag, so that it is in one slot of a cluster. The tag is what stands
+// between the first brace that opens and the next one that closes; no brace stands before ours,
+// and what names have behind it is the same for all that must be together.
 type keys struct{ prefix string }
 
 // value is the key of a record that is in no family.

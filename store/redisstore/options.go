@@ -24,7 +24,9 @@ type Options struct {
 	// Default: nothing is logged.
 	Logger *slog.Logger
 
-	// TLS is used with rediss addresses. Default: the system's authorities.
+	// TLS is used with rediss addresses; what the address says of TLS (cacert, cert and key, sni,
+	// skip_verify) takes the place of what it has. Default: TLS 1.2 and later, the system's
+	// authorities, no certificate of ours.
 	TLS *tls.Config
 
 	// DialTimeout bounds the making of one connection. Default: 2 s.

@@ -91,7 +91,10 @@ func (s *stroll) step(t tester, limit int) (done bool) {
 	wantWord(t, "Walk", err, nil)
 	seen, total := s.cursor.Seen, int64(len(s.all))
 	want := store.Page{Entries: s.all[seen:min(seen+int64(limit), total)], Total: total, Info: s.info}
-	wantNext := store.Cursor{Generation: s.info.Generation, Version: s.info.Sequence, Total: total, Seen: seen, Score: s.cursor.Score, Sequence: s.cursor.Sequence}
+	wantNext := store.Cursor{Generation: s.info.Generation, Version: s.info.Sequence, Total: total, Seen: seen, Score: s.cursor.Score, Sequence: s.cursor.Sequence, Tag: s.cursor.Tag}
+	if s.cursor == (store.Cursor{}) {
+		wantNext.Tag = next.Tag // the engine's own matter, but one for the whole walk
+	}
 	if n := len(want.Entries); n > 0 {
 		last := want.Entries[n-1]
 		want.Offset = seen

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/shoalworks/shoal/store"
@@ -123,8 +124,8 @@ func TestWalkLog(t *testing.T) {
 		t.Errorf("no log wants something: %+v", l)
 	}
 	l.Keep(7, 0)
-	if want := (standings.WalkLog{Number: 1, From: 7, Upto: 7, Changed: true}); l != want {
-		t.Errorf("a log begins as %+v, want %+v", l, want)
+	if diff := cmp.Diff(standings.WalkLog{Number: 1, From: 7, Upto: 7, Changed: true}, l); diff != "" {
+		t.Errorf("a log begins (-want +got):\n%s", diff)
 	}
 	l.Keep(9, 0)
 	if !l.Wants(9) || l.Wants(10) || l.From != 7 {
@@ -218,5 +219,78 @@ func TestFindings(t *testing.T) {
 	fork.Add("more")
 	if said := fork.Said(); len(said) != standings.ProblemsMost || said[len(said)-1] != "and 2 more" {
 		t.Errorf("%d problems, the last %q", len(said), said[len(said)-1])
+	}
+}
+
+// Of an engine that may go back in time only the versions with the cursor's tag are walked.
+func TestTaggedWalks(t *testing.T) {
+	info := store.BoardInfo{Order: store.Descending, Generation: "g", Count: 4, Sequence: 9}
+	sealed := info
+	sealed.Sealed = true
+	log := standings.WalkLog{Tagged: true}
+	log.Keep(6, 0)
+	log.Tag(6, 11)
+	log.Keep(9, 0)
+	at := func(version, tag uint64) store.Cursor {
+		return store.Cursor{Generation: "g", Version: version, Total: 4, Seen: 1, Tag: tag}
+	}
+	for _, c := range []struct {
+		name string
+		info store.BoardInfo
+		from store.Cursor
+		keep bool
+		word error
+	}{
+		{"begins at a version without a tag", info, store.Cursor{}, true, nil},
+		{"begins on a sealed board without a tag", sealed, store.Cursor{}, true, nil},
+		{"of this history", info, at(6, 11), false, nil},
+		{"of another history", info, at(6, 13), false, store.ErrCursor},
+		{"of a release without tags", info, at(6, 0), false, store.ErrCursor},
+		{"covered, of no walk", info, at(9, 0), false, store.ErrCursor},
+		{"sealed, of another history", sealed, at(9, 13), false, store.ErrCursor},
+		{"done, of another history", info, store.Cursor{Generation: "g", Version: 6, Total: 4, Seen: 4, Tag: 13}, false, nil},
+	} {
+		if _, keep, err := standings.Walkable(c.info, log, 0, c.from); keep != c.keep || !errors.Is(err, c.word) || (c.word == nil) != (err == nil) {
+			t.Errorf("%s: %v, %v", c.name, keep, err)
+		}
+	}
+	log.Tag(9, 15)
+	if begun, keep, err := standings.Walkable(info, log, 0, store.Cursor{}); keep || err != nil || begun.Tag != 15 {
+		t.Errorf("another walk of the version begins at %+v, %v, %v", begun, keep, err)
+	}
+	if _, keep, err := standings.Walkable(sealed, log, standings.LogFor+1, at(9, 15)); keep || err != nil {
+		t.Errorf("a walk of a sealed board goes on with %v, %v", keep, err)
+	}
+}
+
+// As many versions have tags as may be walked at once; a log that begins knows no earlier one.
+func TestWalkedVersions(t *testing.T) {
+	var l standings.WalkLog
+	l.Keep(1, 0)
+	for v := range uint64(store.MaxWalks + 1) {
+		if tag := l.Tag(v+1, 2*v+1); tag != 2*v+1 || l.Tag(v+1, 999) != tag {
+			t.Fatalf("version %d has the tag %d", v+1, tag)
+		}
+	}
+	if read := standings.ParseWalked(l.Walked.Bytes()); len(read) != store.MaxWalks || !slices.Equal(read, l.Walked) {
+		t.Errorf("%d versions are stored as %d", len(l.Walked), len(read))
+	}
+	if fresh := l.Tag(1, 999); fresh != 999 {
+		t.Errorf("the oldest version still has the tag %d", fresh)
+	}
+	l.End()
+	if l.Keep(5, 0); len(l.Walked) != 1 || l.Tag(5, 999) != 9 {
+		t.Errorf("a log that begins at version 5 has %+v", l.Walked)
+	}
+	for _, b := range []string{"x", strings.Repeat("x", 15), strings.Repeat("x", 16*store.MaxWalks+16)} {
+		if w := standings.ParseWalked([]byte(b)); w != nil {
+			t.Errorf("%d bytes are read as %+v", len(b), w)
+		}
+	}
+	if a, b := standings.FreshTag(), standings.FreshTag(); a == b || a%2 == 0 || b%2 == 0 {
+		t.Errorf("tags are %d and %d", a, b)
+	}
+	if a, b := standings.PassingTag(), standings.PassingTag(); a == b || a == 0 || a%2 == 1 || b%2 == 1 {
+		t.Errorf("passing tags are %d and %d", a, b)
 	}
 }

@@ -19,6 +19,11 @@ type WalkLog struct {
 	Shown  int64 // rows that were made for entries that were shown
 	Stale  bool  // rows of ended logs are left
 
+	// Tagged says that the engine may go back in time, so that only versions in Walked, with
+	// their tags, are walked. They outlive the log.
+	Tagged bool
+	Walked Walked
+
 	Changed bool // the board's row is out of date
 }
 
@@ -52,6 +57,7 @@ func (l *WalkLog) Keep(version uint64, idle time.Duration) {
 	if l.Forget(idle); l.From == 0 {
 		l.Number++
 		l.From = int64(version)
+		l.Walked = l.Walked.only(version)
 	}
 	l.Upto, l.Changed = max(l.Upto, int64(version)), true
 }
@@ -79,21 +85,27 @@ func (l *WalkLog) Add(most int64) {
 
 // Walkable is where the walk at the cursor stands, which begins with the zero one, or
 // store.ErrCursor when the board at its version cannot be told any more. Keep says that this
-// call has to be written down (see [WalkLog.Keep]) before it may be answered: others may
-// change the board before the next one.
+// call has to be written down (see [WalkLog.Keep] and [WalkLog.Tag]) before it may be answered:
+// others may change the board before the next one.
 func Walkable(info store.BoardInfo, log WalkLog, idle time.Duration, from store.Cursor) (at store.Cursor, keep bool, err error) {
 	ages := idle > callsFor // a call has to be written down again
 	if from == (store.Cursor{}) {
 		at = store.Cursor{Generation: info.Generation, Version: info.Sequence, Total: info.Count}
-		return at, !info.Sealed && (!log.covers(at.Version, idle) || ages), nil
+		at.Tag = log.Walked.tag(at.Version)
+		untold := !info.Sealed && (!log.covers(at.Version, idle) || ages)
+		return at, untold || log.Tagged && at.Tag == 0, nil
 	}
 	if from.Generation != info.Generation || from.Version > info.Sequence {
 		return from, false, store.ErrCursor
 	}
 	current := from.Version == info.Sequence
 	switch covered := log.covers(from.Version, idle); {
-	case from.Done(), current && info.Sealed:
-		return from, false, nil // nothing is left to tell, or it never changes
+	case from.Done():
+		return from, false, nil // nothing is left to tell
+	case log.Tagged && !log.Walked.has(from.Version, from.Tag):
+		return from, false, store.ErrCursor // this version of another history
+	case current && info.Sealed:
+		return from, false, nil // it never changes
 	case covered:
 		return from, ages, nil
 	case current && from.Version == uint64(log.Upto):
