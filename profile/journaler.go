@@ -147,8 +147,8 @@ func (s *Set) journalDue(now time.Time) time.Time {
 	if some {
 		s.tasks.start(func() {
 			defer s.journaler.done()
-			s.node.GiveWay(s.life())
 			s.journalAll(w.hurried, false)
+			s.node.GiveWay(s.life()) // those who hurry are few, and somebody waits for them
 			s.journalAll(w.listed, true)
 			s.eraseAll(s.life(), w.gone)
 		})
