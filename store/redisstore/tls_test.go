@@ -29,7 +29,13 @@ func parameters(pairs ...string) url.Values {
 // refused opens an address that must be refused so, by an error that says all these texts.
 func refused(t *testing.T, address string, want error, says ...string) {
 	t.Helper()
-	e, err := redisstore.Open(t.Context(), strings.Replace(address, "://", "://u:hunter2@", 1), &redisstore.Options{DialTimeout: 500 * time.Millisecond})
+	refusedWithin(t, address, storetest.Patience, want, says...)
+}
+
+// refusedWithin is refused with a bound for the making of a connection.
+func refusedWithin(t *testing.T, address string, patience time.Duration, want error, says ...string) {
+	t.Helper()
+	e, err := redisstore.Open(t.Context(), strings.Replace(address, "://", "://u:hunter2@", 1), &redisstore.Options{DialTimeout: patience, AnswerTimeout: patience})
 	if err == nil {
 		_ = e.Close(context.WithoutCancel(t.Context()))
 	}
@@ -73,7 +79,7 @@ func TestTLS(t *testing.T) {
 	refused(t, server.TLSURL("p", parameters("cacert", other.File, "sni", "redis.test")), store.ErrUnavailable, server.TLSAddr(), "cacert=FILE", "Shoal test authority")
 	refused(t, server.TLSURL("p", parameters("cacert", a.File)), store.ErrUnavailable, server.TLSAddr(), "is for redis.test and not for 127.0.0.1", "sni=NAME")
 	refused(t, strings.Replace(server.TLSURL("p", nil), "rediss:", "redis:", 1), store.ErrUnavailable, server.TLSAddr(), "begins with rediss expected")
-	refused(t, strings.Replace(server.URL("p"), "redis:", "rediss:", 1), store.ErrUnavailable, server.Addr(), "does not speak TLS on this port")
+	refusedWithin(t, strings.Replace(server.URL("p"), "redis:", "rediss:", 1), time.Second, store.ErrUnavailable, server.Addr(), "does not speak TLS on this port")
 	for name, text := range map[string]string{"gone.pem": "", "none.pem": "hello", "half.pem": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"} {
 		file := filepath.Join(t.TempDir(), name)
 		if text != "" {
