@@ -77,26 +77,46 @@ func (w *world) happen(ctx context.Context, f Fault) error {
 	if f.lane == engineLane {
 		rush(ctx, w.members, rushBefore)
 	}
-	end := func(time.Duration) {}
-	if f.lane != clockLane { // whatever the clocks say, nothing may be lost
-		end = w.ledger.times.begin(w.ledger.now(), w.whom(f), w.forgets(f.Kind))
-	}
+	end := w.trouble(f)
 	heal, err := w.begin(ctx, f)
 	if err != nil {
 		return err
 	}
 	_ = clock.Sleep(ctx, clock.System(), f.For)
 	err = heal(context.WithoutCancel(ctx))
-	end(w.ledger.now())
+	end()
 	return err
 }
 
-// whom is the daemon that a fault concerns. All of them share the way to a cluster.
-func (w *world) whom(f Fault) int {
-	if f.lane == engineLane || w.cluster != nil && (f.lane == networkLane || f.Kind == StrikeDaemon) {
-		return everybody
+// trouble notes a fault for the ledger until end is called.
+func (w *world) trouble(f Fault) (end func()) {
+	var ends []func(time.Duration)
+	for _, daemon := range w.whom(f) {
+		ends = append(ends, w.ledger.times.begin(w.ledger.now(), daemon, w.forgets(f.Kind)))
 	}
-	return f.Daemon
+	return func() {
+		for _, end := range ends {
+			end(w.ledger.now())
+		}
+	}
+}
+
+// whom are the daemons that a fault concerns. All of them share the way to a cluster. Clocks
+// concern nobody: whatever they say, nothing may be lost.
+func (w *world) whom(f Fault) []int {
+	switch {
+	case f.lane == clockLane:
+		return nil
+	case f.lane == engineLane:
+		return []int{everybody}
+	case w.cluster != nil && (f.lane == networkLane || f.Kind == StrikeDaemon):
+		all := make([]int, len(w.members))
+		for i := range all {
+			all[i] = i
+		}
+		return all
+	}
+	return []int{f.Daemon}
 }
 
 // begin makes a fault; heal ends it.
