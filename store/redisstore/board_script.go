@@ -95,13 +95,8 @@ func (c boardCall) failed(err error) error {
 }
 
 // single runs a script that answers one text, and answers what follows its first byte, "=". Any
-// other text says why the board does not take the call. parts is how many of the keys it takes.
-func (b *boards) single(ctx context.Context, c boardCall, parts int) (string, error) {
-	if err := b.enter(ctx); err != nil {
-		return "", c.failed(err)
-	}
-	defer b.leave()
-	keys := b.keys.boardParts(c.board, parts)
+// other text says why the board does not take the call.
+func (b *boards) single(ctx context.Context, c boardCall, keys []string) (string, error) {
 	message, err := b.lane.run(ctx, call{script: c.script, intent: c.intent, keys: keys, args: c.args})
 	if err != nil {
 		return "", c.failed(err)

@@ -1,10 +1,10 @@
 -- Reads one standing, as fast as can be: what is answered is one text, since a list of several
 -- takes longer than the commands here do. KEYS: info, entries, standings: see board.lua. ARGV:
 -- the key; and a second one, whatever it is, when equal scores share their rank.
--- Answers "=" without more when the key has no entry, or the order, the count of what is better, a
--- colon, and what is stored.
+-- Answers "=" without more when the key has no entry, or "=", the order, the count of what is
+-- better, and, each behind a colon, the life, unless entries have metadata, and what is stored.
 local call = redis.call
-local board = call('HMGET', KEYS[1], 'order', 'count')
+local board = call('HMGET', KEYS[1], 'order', 'count', 'life', 'meta')
 local order = board[1]
 if not order then
 	return 'none'
@@ -26,4 +26,4 @@ else
 		return 'damaged: an entry has no standing'
 	end
 end
-return '=' .. order .. better .. ':' .. value
+return '=' .. order .. better .. ':' .. (not board[4] and board[3] or '') .. ':' .. value
