@@ -12,7 +12,7 @@ import (
 func (b *boards) Merge(ctx context.Context, board string, batch store.Batch) ([]store.Change, error) {
 	c := boardCall{what: "merge into", board: board, script: b.scripts.merge, intent: writing}
 	c.args = b.mergeArgs(batch)
-	r, err := b.ask(ctx, c, 3)
+	r, err := b.ask(ctx, c, 5)
 	if err != nil {
 		return nil, err
 	}
@@ -20,7 +20,25 @@ func (b *boards) Merge(ctx context.Context, board string, batch store.Batch) ([]
 	if err != nil {
 		return nil, c.misread(err)
 	}
+	b.remember(board, &r, batch, changes)
 	return changes, nil
+}
+
+// remember guesses where the entries stand that a batch has changed: it was applied as a whole.
+func (b *boards) remember(board string, r *reply, batch store.Batch, changes []store.Change) {
+	life := boardLife{text: r.text(4), order: orderOf(r.text(0))}
+	before := r.text(3)
+	if b.guesses == nil || r.err != nil || life.text == "" || len(before) != 8 {
+		return
+	}
+	b.guesses.live(board, life)
+	sequence := number64(before)
+	for i, c := range changes {
+		if c.Effect == store.Created || c.Effect == store.Changed {
+			sequence++
+			b.guesses.put(life.text, batch.Entries[i].Key, placeOf(life.order, c.New), sequence)
+		}
+	}
 }
 
 // mergeArgs are the arguments of board_merge.lua.

@@ -3,7 +3,8 @@
 -- string, each the score with its sign bit turned (8) and, under last, the stamp (16); the
 -- keys; the metadata of each.
 -- Answers the order, and for each entry a letter, and what was stored before: (k)ept, (n)ew,
--- (c)hanged, (o)verflow.
+-- (c)hanged, (o)verflow; then the sequence that the board had before, and its life,
+-- unless entries have metadata. What is new or changed has the next sequences.
 if board[5] then
 	return 'sealed'
 end
@@ -174,4 +175,4 @@ end
 if changed then
 	finish()
 end
-return {board[1], table.concat(effects), before}
+return {board[1], table.concat(effects), before, board[4], not (withMeta or board[7]) and call('HGET', KEYS[1], 'life') or ''}

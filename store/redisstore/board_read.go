@@ -23,28 +23,6 @@ func (b *boards) Around(ctx context.Context, board, key string, n int, mode stor
 	return b.page(ctx, boardCall{what: "surroundings on", board: board}, mode, "around", key, strconv.Itoa(n))
 }
 
-// Standing implements store.Boards.
-func (b *boards) Standing(ctx context.Context, board, key string, mode store.RankMode) (s store.Standing, ok bool, err error) {
-	c := boardCall{what: "standing on", board: board, script: b.scripts.standing, intent: reading, args: []string{key, mode.String()}}
-	if mode == store.Dense {
-		page, err := b.page(ctx, c, mode, "standing", key)
-		if err != nil || len(page.Entries) == 0 {
-			return store.Standing{}, false, err
-		}
-		return page.Entries[0], true, nil
-	}
-	r, err := b.ask(ctx, c, 0)
-	if err != nil || len(r.list) < 3 {
-		return store.Standing{}, false, err
-	}
-	value := r.text(1)
-	s = store.Standing{Entry: r.entry(orderOf(r.text(0)), key, value, value), Rank: r.number(2)}
-	if r.err != nil {
-		return store.Standing{}, false, c.misread(r.err)
-	}
-	return s, true, nil
-}
-
 // page reads standings: see board_read.lua for the words.
 func (b *boards) page(ctx context.Context, c boardCall, mode store.RankMode, words ...string) (store.Page, error) {
 	if err := b.enter(ctx); err != nil {

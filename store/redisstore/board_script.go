@@ -63,17 +63,16 @@ func boardScript(when string, names ...string) *script {
 	return newScript(when, all.String())
 }
 
-// readParts is how many parts of a board reads may need.
-const readParts = 5
+// How many parts of a board scripts need: those that change it, read it, and read one standing.
+const (
+	allParts      = 7
+	readParts     = 5
+	standingParts = 3
+)
 
-// boardParts are the keys of a board, in the order in which its scripts take them: those that
-// only read take the first ones.
-func (k keys) boardParts(name string, i intent) []string {
-	parts := [...]string{"info", "entries", "standings", "hidden", "moved", "sources", "used"}
-	n := len(parts)
-	if i == reading {
-		n = readParts
-	}
+// boardParts are the first n keys of a board, in the order in which its scripts take them.
+func (k keys) boardParts(name string, n int) []string {
+	parts := [allParts]string{"info", "entries", "standings", "hidden", "moved", "sources", "used"}
 	all := make([]string, n)
 	for i, part := range parts[:n] {
 		all[i] = k.board(name, part)
@@ -95,6 +94,20 @@ func (c boardCall) failed(err error) error {
 	return fmt.Errorf("redisstore: %s board %s: %w", c.what, c.board, err)
 }
 
+// single runs a script that answers one text, and answers what follows its first byte, "=". Any
+// other text says why the board does not take the call.
+func (b *boards) single(ctx context.Context, c boardCall, keys []string) (string, error) {
+	message, err := b.lane.run(ctx, call{script: c.script, intent: c.intent, keys: keys, args: c.args})
+	if err != nil {
+		return "", c.failed(err)
+	}
+	word, err := message.ToString()
+	if text, ok := strings.CutPrefix(word, "="); ok && err == nil {
+		return text, nil
+	}
+	return "", c.failed(refusal(message))
+}
+
 // ask begins a call of the contract, runs its script, and answers the parts of what it
 // answered, which are as many as parts says unless that is 0.
 func (b *boards) ask(ctx context.Context, c boardCall, parts int) (reply, error) {
@@ -108,7 +121,11 @@ func (b *boards) ask(ctx context.Context, c boardCall, parts int) (reply, error)
 // run runs the script of a call. A word in place of a list says why the board does not take the
 // call.
 func (b *boards) run(ctx context.Context, c boardCall, parts int) (reply, error) {
-	message, err := b.lane.run(ctx, call{script: c.script, intent: c.intent, keys: b.keys.boardParts(c.board, c.intent), args: c.args})
+	taken := allParts
+	if c.intent == reading {
+		taken = readParts
+	}
+	message, err := b.lane.run(ctx, call{script: c.script, intent: c.intent, keys: b.keys.boardParts(c.board, taken), args: c.args})
 	if err != nil {
 		return reply{}, c.failed(err)
 	}

@@ -23,6 +23,7 @@ type boards struct {
 	scripts boardScripts
 	look    func(context.Context) (store.Inspection, error)
 	sizes   boardSizes
+	guesses *guesses     // nil on a cluster
 	ahead   atomic.Int64 // microseconds that the server's clock is taken to be ahead; tests set it
 }
 
@@ -35,10 +36,14 @@ type boardSizes struct {
 }
 
 func newBoards(e *Engine, k keys) *boards {
-	return &boards{
+	b := &boards{
 		lane: e.main, keys: k, scripts: newBoardScripts(), look: e.inspect,
 		sizes: boardSizes{sources: standings.SourcesMost, walkLog: store.MaxWalkLog, dense: 20_000, stretch: 256},
 	}
+	if e.address.topology != cluster {
+		b.guesses = newGuesses(k)
+	}
+	return b
 }
 
 // Boards keeps leaderboards for all engines on the same servers with the same prefix. They last

@@ -71,11 +71,17 @@
 //
 // # Limits
 //
-// One script reads or writes at most 16 journals or 256 KiB of them, and lists at most 256 records or
-// 1 MiB: a server that runs one answers nobody else. A Commit sends at most 256 scripts or 8 MiB
+// One script reads at most 16 journals, or writes at most 64 or 256 KiB of them, and lists at most
+// 256 records or 1 MiB: a server that runs one answers nobody else. A Commit sends at most 256 scripts or 8 MiB
 // in one go; a call of more takes several round trips. Up to 1,024 calls wait for each
 // connection, further callers wait for room within their contexts. A record costs some 100 bytes of the
 // server's memory beside its key and value, one of a family some 200.
+//
+// An engine remembers where the entries stand that it has written or whose standing it has read, up
+// to 1,048,576 of them and 4,096 boards, in up to 25 MB, which grow as they are needed; when
+// there is no room the newest takes the place of another one. What is remembered is never an
+// answer: it is what the server is asked for, with five plain commands instead of a script. Boards
+// with metadata, and clusters, are asked by the script always.
 //
 // # Concurrency
 //

@@ -12,8 +12,9 @@ import (
 
 // Bounds of what one command carries. A server answers nobody else meanwhile.
 const (
-	keysTogether = 16        // keys of one read, or one write, of records in no family
-	putBytes     = 256 << 10 // bytes of values of one such write, or one value
+	keysTogether = 16        // keys of one read of records in no family
+	putsTogether = 64        // records in no family that one script writes: some 0.3 ms of the server
+	putBytes     = 256 << 10 // bytes of values that one such script writes, or one value
 	getFamily    = 256       // names of one read in a family
 	sentTogether = 256       // calls that are sent in one go
 	sentBytes    = 8 << 20   // bytes of values that are sent in one go, or one call
@@ -25,14 +26,15 @@ type records struct {
 	main, beats *lane
 	keys        keys
 	scripts     *recordScripts
-	together    int // keys of one call: 1 on a cluster, where each has a slot of its own
+	together    int // keys of one read: 1 on a cluster, where each has a slot of its own
+	puts        int // and of one write
 	inspect     func(context.Context) (store.Inspection, error)
 }
 
 func newRecords(e *Engine, k keys) *records {
-	r := &records{main: e.main, beats: e.beats, keys: k, scripts: newRecordScripts(), together: keysTogether, inspect: e.inspect}
+	r := &records{main: e.main, beats: e.beats, keys: k, scripts: newRecordScripts(), together: keysTogether, puts: putsTogether, inspect: e.inspect}
 	if e.address.topology == cluster {
-		r.together = 1
+		r.together, r.puts = 1, 1
 	}
 	return r
 }

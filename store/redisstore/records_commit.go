@@ -54,7 +54,7 @@ func firstOf(tx store.Tx) string {
 func (r *records) load(all []shipment, w store.Write, at int) []shipment {
 	c := r.callOf(w)
 	if n := len(all) - 1; n >= 0 && c.script == r.scripts.put && all[n].call.script == c.script &&
-		len(all[n].at) < r.together && all[n].size+len(w.Value) <= putBytes {
+		len(all[n].at) < r.puts && all[n].size+len(w.Value) <= putBytes {
 		last := &all[n]
 		last.call.keys, last.call.args = append(last.call.keys, c.keys...), append(last.call.args, c.args...)
 		last.at, last.size = append(last.at, at), last.size+len(w.Value)

@@ -45,8 +45,13 @@ func scoreAt(order store.Order, place uint64) int64 {
 
 // positionOf is where a score stands that was reached at the sequence.
 func positionOf(order store.Order, score int64, sequence uint64) position {
+	return positionAt(placeOf(order, score), sequence)
+}
+
+// positionAt is a place and a sequence.
+func positionAt(place, sequence uint64) position {
 	b := make([]byte, 0, positionSize)
-	b = binary.BigEndian.AppendUint64(b, placeOf(order, score))
+	b = binary.BigEndian.AppendUint64(b, place)
 	return position(binary.BigEndian.AppendUint64(b, sequence))
 }
 

@@ -57,10 +57,14 @@ type lane struct {
 	clock  clock.Clock
 }
 
-// run runs one script.
+// run runs one script, as runAll does. What is answered at once, as nearly everything is, takes
+// no way round.
 func (l *lane) run(ctx context.Context, c call) (rueidis.RedisMessage, error) {
-	a := l.runAll(ctx, []call{c})[0]
-	return a.message, a.err
+	answers := [1]answer{l.once(ctx, c, false)}
+	if answers[0].err != nil {
+		l.goOn(ctx, []call{c}, make([]bool, 1), answers[:])
+	}
+	return answers[0].message, answers[0].err
 }
 
 // runAll runs scripts, each for itself, and answers in their order. Those of one slot run in
@@ -69,48 +73,55 @@ func (l *lane) run(ctx context.Context, c call) (rueidis.RedisMessage, error) {
 // A script that the server has forgotten is sent whole. Otherwise a call is sent again only
 // when it is certain that no server has run it, or when it only reads.
 func (l *lane) runAll(ctx context.Context, calls []call) []answer {
-	answers := make([]answer, len(calls))
-	todo := make([]int, 0, len(calls))
+	answers, todo, whole := make([]answer, len(calls)), make([]int, len(calls)), make([]bool, len(calls))
 	for i := range calls {
-		todo = append(todo, i)
+		todo[i] = i
 	}
-	whole := make([]bool, len(calls)) // the text is sent, not its sum
+	l.exchange(ctx, calls, todo, whole, answers)
+	l.goOn(ctx, calls, whole, answers)
+	return answers
+}
+
+// goOn sends again what may be sent again after these answers, in whole at once or after pauses,
+// and leaves what has come of each call in the end.
+func (l *lane) goOn(ctx context.Context, calls []call, whole []bool, answers []answer) {
 	for try := 1; ; try++ {
-		l.send(ctx, calls, todo, whole, answers)
-		todo = todo[:0]
-		for i, a := range answers {
-			if a.err != nil && mayRepeat(a.err, calls[i].intent) {
-				todo = append(todo, i)
+		if again := failing(answers, func(i int) bool { return !whole[i] && codeOf(answers[i].err) == "NOSCRIPT" }); len(again) > 0 {
+			for _, i := range again {
+				whole[i] = true
 			}
+			l.exchange(ctx, calls, again, whole, answers)
 		}
+		todo := failing(answers, func(i int) bool { return mayRepeat(answers[i].err, calls[i].intent) })
 		if len(todo) == 0 || try == tries || clock.Sleep(ctx, l.clock, firstPause<<(try-1)) != nil {
 			break
 		}
+		l.exchange(ctx, calls, todo, whole, answers)
 	}
 	for i := range answers {
 		answers[i].err = classify(answers[i].err, calls[i].intent)
 	}
-	return answers
 }
 
-// send sends the calls of todo once, and those of them whose script was forgotten once more,
-// whole.
-func (l *lane) send(ctx context.Context, calls []call, todo []int, whole []bool, answers []answer) {
-	l.exchange(ctx, calls, todo, whole, answers)
-	var again []int
-	for _, i := range todo {
-		if codeOf(answers[i].err) == "NOSCRIPT" {
-			whole[i] = true
-			again = append(again, i)
+// failing are the places of the answers that are errors, and for which the condition holds.
+func failing(answers []answer, condition func(i int) bool) []int {
+	var all []int
+	for i := range answers {
+		if answers[i].err != nil && condition(i) {
+			all = append(all, i)
 		}
 	}
-	if len(again) > 0 {
-		l.exchange(ctx, calls, again, whole, answers)
-	}
+	return all
 }
 
-// exchange sends the calls of todo in one go and takes in the answers.
+// exchange sends the calls of todo in one go, in whole (with the text of the script, not its
+// sum) where whole says so, and takes in the answers.
 func (l *lane) exchange(ctx context.Context, calls []call, todo []int, whole []bool, answers []answer) {
+	if len(todo) == 1 {
+		i := todo[0]
+		answers[i] = l.once(ctx, calls[i], whole[i])
+		return
+	}
 	if ctx.Err() != nil {
 		for _, i := range todo {
 			answers[i].err = &unsentError{context.Cause(ctx)}
@@ -122,12 +133,25 @@ func (l *lane) exchange(ctx context.Context, calls []call, todo []int, whole []b
 		commands[n] = l.command(calls[i], whole[i])
 	}
 	for n, r := range l.client.DoMulti(ctx, commands...) {
-		m, err := r.ToMessage()
-		if rueidis.IsRedisNil(err) {
-			err = nil
-		}
-		answers[todo[n]] = answer{m, translate(err)}
+		answers[todo[n]] = answerOf(r)
 	}
+}
+
+// once sends one call, once.
+func (l *lane) once(ctx context.Context, c call, whole bool) answer {
+	if ctx.Err() != nil {
+		return answer{err: &unsentError{context.Cause(ctx)}}
+	}
+	return answerOf(l.client.Do(ctx, l.command(c, whole)))
+}
+
+// answerOf is an answer whose error has not been classified.
+func answerOf(r rueidis.RedisResult) answer {
+	m, err := r.ToMessage()
+	if err == nil || rueidis.IsRedisNil(err) {
+		return answer{message: m}
+	}
+	return answer{m, translate(err)}
 }
 
 func (l *lane) command(c call, whole bool) rueidis.Completed {
