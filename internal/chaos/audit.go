@@ -47,6 +47,15 @@ func (w *world) audit(ctx context.Context, players []*player) error {
 	return err
 }
 
+// auditDaemons sees that all daemons run: one that has ended by itself will not come back.
+func (w *world) auditDaemons() {
+	for i, m := range w.members {
+		if !m.Running() {
+			w.ledger.Violate(fmt.Sprintf("daemon %d", i), "has ended by itself")
+		}
+	}
+}
+
 // gatherAll loads all players once: that may take long for some, whose last holder had told that
 // it does not beat, and then takes as long for all together. What fails is tried again later.
 func (w *world) gatherAll(ctx context.Context) {

@@ -83,6 +83,7 @@ func Run(ctx context.Context, o Options) (Tally, error) {
 		start = clock.System().Now() // before anybody asks for the time
 		players = w.players(&o)
 		err = w.play(ctx, &o, players)
+		w.auditDaemons()
 	}
 	if tally, _ := w.ledger.Verdict(); err == nil && tally.Violations == 0 {
 		err = w.audit(ctx, players)
