@@ -10,7 +10,7 @@ import (
 // named is every kind of key that a prefix has, with these names.
 func (k keys) named(name string) []string {
 	values, order := k.family(family{folder: name, tag: name})
-	return append(k.boardParts(name, writing), k.value(name), k.channel(name), k.boards(name), values, order)
+	return append(k.boardParts(name, allParts), k.value(name), k.channel(name), k.boards(name), values, order)
 }
 
 // No name makes what one prefix names what another one names.
@@ -47,7 +47,7 @@ func TestPartsAreInOneSlot(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k := keys{rapid.StringMatching(`[a:r{}/.]{1,4}`).Filter(func(s string) bool { return checkPrefix(s) == nil }).Draw(t, "prefix")}
 		name := rapid.StringMatching(`[a{}:/.]{0,6}`).Draw(t, "name")
-		parts := k.boardParts(name, writing)
+		parts := k.boardParts(name, allParts)
 		for _, part := range parts {
 			if hashed(part) != hashed(parts[0]) || hashed(part) == part {
 				t.Fatalf("%s and %s have other tags", part, parts[0])
