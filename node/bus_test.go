@@ -102,3 +102,30 @@ func TestAFailoverToAnEarlierBeatDoesNotEndTheNode(t *testing.T) {
 		}
 	})
 }
+
+// A beat whose answer was lost may stand in a server that was replaced at that very time, and be
+// there again when that one comes back: it is this node's as well.
+func TestAFailoverToABeatWhoseAnswerWasLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		n, rec := f.start(&node.Options{Name: "a"})
+		time.Sleep(5500 * time.Millisecond)
+		replica := f.engine.Snapshot(memstore.Fast)
+		rec.set(func(store.Tx) (bool, error) { return true, store.ErrUnknown })
+		time.Sleep(time.Second) // one beat
+		rec.fate.Store(nil)
+		master := f.engine.Snapshot(memstore.Fast)
+		f.engine.Restore(replica)
+		time.Sleep(3 * time.Second) // beats land on the replica
+		f.engine.Restore(master)
+		time.Sleep(10 * time.Second)
+		select {
+		case <-n.Failed():
+			t.Error("the node takes its own beat for another's")
+		default:
+		}
+		if !n.Beating() {
+			t.Error("the node does not beat any more")
+		}
+	})
+}

@@ -19,7 +19,7 @@ type pulse struct {
 	blocked time.Time       // judging is forbidden until then: the store's clock has moved
 	doubt   int             // landed beats in time that are needed before the node trusts itself again
 	pending []sentBeat      // beats whose outcome is unknown, oldest first, at most maxPending
-	past    []store.Version // beats that landed before, oldest first, at most maxPast
+	past    []store.Version // beats that landed before, or may have, oldest first, at most maxPast
 	// older is a beat of this node that stands in the store again, because the store went back
 	// in time (a failover may lose the last moments): the next beat goes on it. 0: none.
 	older store.Version
@@ -117,11 +117,25 @@ func (p pulse) landedBeat(b sentBeat, acked time.Time, beat, deadAfter time.Dura
 	if p.version == 0 || b.sent.Sub(p.landed) > beat+beat/2 {
 		p.run = b.sent
 	}
-	if p.version != 0 {
-		p.past = append(p.past[max(0, len(p.past)-maxPast+1):len(p.past):len(p.past)], p.version)
-	}
+	p.past = p.pastAfter(b.version)
 	p.version, p.landed, p.acked, p.pending, p.older = b.version, b.sent, acked, nil, 0
 	return p
+}
+
+// pastAfter is what is past once a beat of this version has landed. A beat whose answer was lost
+// is among it: it may have landed in a server that was replaced meanwhile, and stands there when
+// that one comes back.
+func (p pulse) pastAfter(landed store.Version) []store.Version {
+	past := slices.Clone(p.past)
+	for _, b := range p.pending {
+		if b.version != landed {
+			past = append(past, b.version)
+		}
+	}
+	if p.version != 0 { // the last one to be forgotten of these
+		past = append(past, p.version)
+	}
+	return past[max(0, len(past)-maxPast):]
 }
 
 // cond is the version that the next beat is conditional on.
