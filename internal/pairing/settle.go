@@ -150,7 +150,7 @@ func (x *settling) answered(ctx context.Context, m Mark) (bool, error) {
 		return true, nil
 	}
 	s, err := x.survey(ctx)
-	if err = errors.Join(err, s.fastErr); err != nil || s.mark == nil || s.mark.ID != m.ID {
+	if err = errors.Join(err, s.fastErr); err != nil || find(m.ID, s.mark, s.sign) != well {
 		return false, err
 	}
 	return true, x.answer(ctx, s, x.given.Place)
