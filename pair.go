@@ -16,7 +16,7 @@ func (a Addresses) paired(ctx context.Context, kinds partKinds, parts store.Part
 		return store.New(parts)
 	}
 	watcher := new(pairing.Watcher)
-	parts.Also = append(parts.Also, watcher.Close)
+	parts.First = append(parts.First, watcher.Close) // a look that hangs would hold up the parts
 	st, err := store.New(parts)
 	if err != nil {
 		return nil, err

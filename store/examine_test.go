@@ -124,16 +124,17 @@ func TestExamineOfABusThatLosesEverything(t *testing.T) {
 	}
 }
 
-// What else belongs to a store ends with it, after its parts.
-func TestWhatElseBelongsToAStoreEndsLast(t *testing.T) {
+// What else belongs to a store ends with it: who uses the parts before them, other things after.
+func TestWhatElseBelongsToAStoreEndsInOrder(t *testing.T) {
 	s := &spy{}
 	also := func(context.Context) error { s.saw("also"); return nil }
-	st, err := store.New(store.Parts{Durable: spyRecords{s}, Boards: spyBoards{s}, Bus: spyBus{s}, Also: []func(context.Context) error{also}})
+	first := func(context.Context) error { s.saw("first"); return nil }
+	st, err := store.New(store.Parts{Durable: spyRecords{s}, Boards: spyBoards{s}, Bus: spyBus{s}, First: []func(context.Context) error{first}, Also: []func(context.Context) error{also}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	shut(t, st)
-	if want := []string{"close bus", "close boards", "close records", "also"}; !slices.Equal(s.calls, want) {
+	if want := []string{"first", "close bus", "close boards", "close records", "also"}; !slices.Equal(s.calls, want) {
 		t.Errorf("%q, want %q", s.calls, want)
 	}
 }

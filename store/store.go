@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 )
 
 // Parts are the drivers a [Store] is made of. One engine may play several parts.
@@ -13,6 +14,10 @@ type Parts struct {
 	Fast    Records // beats, notes, journal. Default: Durable
 	Boards  Boards
 	Bus     Bus
+
+	// First is what ends before the parts: who uses them on its own account, whose calls the
+	// parts would wait for. Default none.
+	First []func(context.Context) error
 
 	// Also is what else ends with the store, after its parts: parts of the engines that nobody
 	// uses here. Default none.
@@ -38,7 +43,7 @@ func New(p Parts) (*Store, error) {
 		durable: checkedRecords{p.Durable},
 		boards:  checkedBoards{p.Boards},
 		bus:     checkedBus{p.Bus},
-		closers: []func(context.Context) error{p.Bus.Close, p.Boards.Close},
+		closers: append(slices.Clone(p.First), p.Bus.Close, p.Boards.Close),
 	}
 	s.fast, s.one = s.durable, p.Fast == nil || sameDriver(p.Fast, p.Durable)
 	if !s.one {
@@ -92,8 +97,8 @@ func (s *Store) Through(records func(Records) Records, boards func(Boards) Board
 	return out
 }
 
-// Close closes the bus, the boards, the fast records and the durable ones, in this order, then
-// what else belongs to them, and returns all that went wrong. A driver that plays several parts is closed several
+// Close ends what uses the parts, closes the bus, the boards, the fast records and the durable
+// ones, in this order, then what else belongs to them, and returns all that went wrong. A driver that plays several parts is closed several
 // times, and takes that.
 func (s *Store) Close(ctx context.Context) error {
 	errs := make([]error, 0, len(s.closers))

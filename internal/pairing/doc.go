@@ -17,6 +17,8 @@
 //   - The sign comes back: it was memory.
 //   - Somebody who sees the sign in their fast part answers in that record: the newcomer's is
 //     another one, and is refused.
+//   - Somebody is alive and does not reach their fast part: nobody can tell. The newcomer asks
+//     again for about a minute, then that is its error, a store.ErrUnavailable.
 //   - Nobody answers: nobody is alive who could be harmed. One transaction withdraws the doubt,
 //     if it is still unanswered, and gives the mark the id of a new life.
 //
@@ -26,7 +28,7 @@
 // # What it does not see
 //
 // All who are alive may be silent for longer than Patience, because they hang, or do not reach
-// the durable part, just when a newcomer brings a wrong and empty fast part of the right database
+// a durable part that others do, just when a newcomer brings a wrong and empty fast part of the right database
 // and prefix. Then the newcomer's is the fleet's; the others find out and say so, and the fences of
 // sessions keep players' data whole, as after any wrong verdict. Releases without this package
 // leave no mark and do not answer. Stores that are put together from drivers (store.New) have none
@@ -43,7 +45,8 @@
 //
 // Each write has a condition and is read back, so that a lost answer, or a process that sleeps,
 // repeats a step and harms nothing. A store that does not answer is tried ten times within some six
-// seconds, then its error is returned.
+// seconds, then its error is returned. Patience is counted in looks at the durable part: while that
+// hangs or is slow it lasts longer.
 //
 // # Testing
 //

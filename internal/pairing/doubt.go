@@ -15,7 +15,8 @@ const (
 	// Patience is how long who doubts waits for an answer: three looks of those who are alive.
 	// One that is silent for longer is dead to all others, too.
 	Patience = 3 * Every
-	// glance is how often who doubts looks for it.
+	// glance is how often who doubts looks for it. One look counts for two of them at most: while
+	// the durable part, or all processes of a machine, hang, nobody can answer.
 	glance = Every / 8
 	// stale is the age at which a doubt is removed by others: who wrote it is gone.
 	stale = time.Minute
@@ -52,6 +53,7 @@ type question struct {
 	version store.Version // of the question; an answer has another
 	all     bool
 	by      string // who has answered
+	blind   string // who is alive and cannot tell
 }
 
 func (x *settling) question(all bool) *question {
@@ -70,31 +72,31 @@ const (
 
 // await puts the question and waits for an answer, for the sign to come, or for Patience to
 // end, which begins when the question is seen to have landed. After silence the question stands,
-// and is to be decided.
+// and is to be decided. When all that was heard is that somebody lives who cannot tell, it is
+// an [store.ErrUnavailable].
 func (q *question) await(ctx context.Context, was seen) (hearing, error) {
 	heard, err := q.hear(ctx, was)
-	if heard != silence {
+	if heard != silence || err != nil {
 		q.withdraw(ctx)
 	}
 	return heard, err
 }
 
 func (q *question) hear(ctx context.Context, was seen) (hearing, error) {
-	var landed time.Time
+	var p patience
 	for {
 		heard, there, err := q.look(ctx, was)
 		if err != nil || heard != silence {
 			return heard, err
 		}
-		now := q.Clock.Now()
+		landed := p.begun()
 		switch {
-		case there && landed.IsZero():
-			landed = now
-		case there && now.Sub(landed) >= Patience:
-			return silence, nil
-		case !there && !landed.IsZero():
+		case there && p.ended(q.Clock.Now()):
+			return silence, q.unseen()
+		case there:
+		case landed:
 			return changed, nil // somebody removed it as stale: this process has slept
-		case !there:
+		default:
 			w := store.Write{Key: q.key, Op: store.Put, Value: encode(doubt{Format: format, All: q.all}), If: store.Absent(), Version: q.version}
 			err := q.Durable.Commit(ctx, store.Tx{w})[0]
 			if err == nil {
@@ -108,6 +110,16 @@ func (q *question) hear(ctx context.Context, was seen) (hearing, error) {
 			return 0, err
 		}
 	}
+}
+
+// unseen is the error of a question that only those could have answered who do not see their
+// fast part.
+func (q *question) unseen() error {
+	if q.blind == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: %s has no sign of this store, and nobody can tell whether it is the fleet's: processes are alive that do not reach theirs, %s. End them, or wait until they reach it again",
+		store.ErrUnavailable, q.given.fastPart(), q.blind)
 }
 
 // look looks at the durable part first: an answer is older than what the fast part then says,
@@ -132,6 +144,10 @@ func (q *question) look(ctx context.Context, was seen) (heard hearing, there boo
 	d, err := decodeDoubt(recs[1])
 	if err != nil {
 		return 0, true, err
+	}
+	if d.Answer == "" {
+		q.blind = d.Blind
+		return silence, true, nil
 	}
 	q.by = d.Answer
 	return reply, true, nil
@@ -160,6 +176,7 @@ type surveyed struct {
 	seen
 	doubts  []store.Record
 	fastErr error // why the sign could not be read
+	blind   bool  // it could not, and would be that of this life
 }
 
 // maxDoubts is how many doubts one look sees; more are seen when these are gone.
@@ -184,7 +201,9 @@ func (p Parts) survey(ctx context.Context) (s surveyed, err error) {
 	if s.mark, err = decodeMark(recs[0]); err != nil {
 		return s, err
 	}
-	s.sign, s.signVersion, s.fastErr = p.readSign(ctx)
+	fast, cancel := clock.WithTimeout(ctx, p.Clock, Every) // that it hangs is not to keep anybody from saying so
+	defer cancel()
+	s.sign, s.signVersion, s.fastErr = p.readSign(fast)
 	return s, nil
 }
 
@@ -200,6 +219,9 @@ func (p Parts) answer(ctx context.Context, s surveyed, place string) error {
 		case err != nil || d.Answer != "":
 		case d.All || s.mark != nil && s.sign != nil && s.sign.ID == s.mark.ID:
 			d.Answer = place
+			txs = append(txs, store.Tx{p.put(rec.Key, d, rec.Version)})
+		case s.blind && d.Blind == "":
+			d.Blind = place
 			txs = append(txs, store.Tx{p.put(rec.Key, d, rec.Version)})
 		}
 	}

@@ -54,6 +54,8 @@ type doubt struct {
 	All bool `json:"all,omitempty"`
 	// Answer is the address of the fast part of who answers.
 	Answer string `json:"answer,omitempty"`
+	// Blind is that of one who is alive and does not reach it, so that it cannot tell.
+	Blind string `json:"blind,omitempty"`
 }
 
 // encode is the stored form of v.

@@ -152,3 +152,24 @@ func TestFormsThatAreRefused(t *testing.T) {
 func recordOf(text string) store.Record {
 	return store.Record{Key: markKey, Value: []byte(text), Version: 1}
 }
+
+// Looks that take long, and processes that sleep, use up no more of the patience than two glances.
+func TestPatience(t *testing.T) {
+	for name, c := range map[string]struct {
+		look time.Duration
+		want int
+	}{
+		"quick":  {glance, int(Patience/glance) + 1},
+		"slow":   {4 * glance, int(Patience/glance)/2 + 1},
+		"asleep": {time.Hour, int(Patience/glance)/2 + 1},
+	} {
+		var p patience
+		now, looks := time.Now(), 1
+		for !p.ended(now) {
+			now, looks = now.Add(c.look), looks+1
+		}
+		if looks != c.want {
+			t.Errorf("%s: %d looks, want %d", name, looks, c.want)
+		}
+	}
+}

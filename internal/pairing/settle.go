@@ -104,7 +104,8 @@ func (x *settling) again(ctx context.Context, step func(context.Context) (done b
 // when nobody has opened them before. It answers the mark that both agree on, or an error: an
 // [ErrRefused], for which nothing was written, or that of a store that does not answer. When the
 // fast part is another engine and has no sign, it takes up to Patience to learn whether anybody lives
-// who sees one.
+// who sees one. When it is not, a sign that is missing and cannot be written is left to the next:
+// there is no other live part, and a tool may have the right to read only.
 func Settle(ctx context.Context, p Parts, g Given) (Mark, error) {
 	x := p.settling(g)
 	var agreed Mark
@@ -118,7 +119,10 @@ func Settle(ctx context.Context, p Parts, g Given) (Mark, error) {
 			return false, err
 		}
 		if v != fine {
-			return false, x.act(ctx, v, now)
+			if err = x.act(ctx, v, now); v != restore || store.OutcomeOf(err) != store.NotDone || errors.Is(err, store.ErrConflict) {
+				return false, err
+			}
+			x.Logger.DebugContext(ctx, "the live part of the store lacks its sign, and it cannot be written", "err", err)
 		}
 		agreed = *now.mark
 		return x.answered(ctx, agreed)
@@ -150,7 +154,7 @@ func (x *settling) answered(ctx context.Context, m Mark) (bool, error) {
 		return true, nil
 	}
 	s, err := x.survey(ctx)
-	if err = errors.Join(err, s.fastErr); err != nil || s.mark == nil || s.mark.ID != m.ID {
+	if err = errors.Join(err, s.fastErr); err != nil || find(m.ID, s.mark, s.sign) != well {
 		return false, err
 	}
 	return true, x.answer(ctx, s, x.given.Place)

@@ -299,3 +299,24 @@ func TestAStaleDoubtIsRemoved(t *testing.T) {
 		}
 	})
 }
+
+// One engine has lost its live part (PostgreSQL after a crash), and who opens it may only read: it
+// is let in, since its live part cannot be a wrong one, and the next who may write writes the sign.
+func TestOneWhoMayOnlyRead(t *testing.T) {
+	p := pairing.Parts{Durable: engine(), Fast: engine()}
+	first := settled(t, p, pairing.Given{})
+	forget(t, p.Fast)
+	f := faultstore.New(&faultstore.Options{Rule: func(c faultstore.Call) faultstore.Fault {
+		if c.Write {
+			return faultstore.Fault{Kind: faultstore.FailBefore}
+		}
+		return faultstore.Fault{}
+	}})
+	if m := settled(t, behind(f, p), pairing.Given{}); m.ID != first.ID {
+		t.Errorf("%s, it was %s", m.ID, first.ID)
+	}
+	settled(t, p, pairing.Given{})
+	if dump(t, p.Fast)[signKey] == "" {
+		t.Error("the sign is not written again")
+	}
+}

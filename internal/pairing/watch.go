@@ -59,13 +59,17 @@ type watch struct {
 	last  finding // that was logged
 }
 
+// patienceOfWatch bounds a look, so that one that hangs is followed by another. It is longer than
+// a slow durable part needs for three calls: who doubts waits as long as that.
+const patienceOfWatch = 5 * Every
+
 // run takes a look every [Every] until ctx ends or the store is closed.
 func (w *watch) run(ctx context.Context) {
 	for {
 		if err := clock.Sleep(ctx, w.Clock, Every); err != nil {
 			return
 		}
-		bounded, cancel := clock.WithTimeout(ctx, w.Clock, Every)
+		bounded, cancel := clock.WithTimeout(ctx, w.Clock, patienceOfWatch)
 		err := w.step(bounded)
 		cancel()
 		if errors.Is(err, store.ErrClosed) {
@@ -83,7 +87,8 @@ func (w *watch) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.fastErr != nil { // whoever asks all is answered without it
+	if s.fastErr != nil { // whoever asks all is answered without it, and others that nobody can tell
+		s.blind = s.mark != nil && s.mark.ID == w.held
 		return errors.Join(s.fastErr, w.answer(ctx, s, w.place))
 	}
 	found := find(w.held, s.mark, s.sign)

@@ -17,6 +17,7 @@ import (
 // statements, and what becomes of errors.
 type database struct {
 	pool    *pgxpool.Pool
+	instead *pgxpool.Pool // is used when the server has no connection left for pool; nil for none
 	address address
 	options Options
 	texts   sync.Map // statements as they are written here → as they are sent
@@ -112,7 +113,7 @@ func (d *database) once(ctx context.Context, try func(context.Context, *pgxpool.
 	if ctx.Err() != nil {
 		return beforeCommit, ended(ctx)
 	}
-	c, err := d.pool.Acquire(ctx)
+	c, err := d.acquire(ctx)
 	if err != nil {
 		return beforeCommit, fmt.Errorf("no connection: %w", classify(err, beforeCommit))
 	}
@@ -123,4 +124,13 @@ func (d *database) once(ctx context.Context, try func(context.Context, *pgxpool.
 		d.pool.Reset() // behind a pooler the others still stand, and would read what is old
 	}
 	return p, err
+}
+
+// acquire takes a connection, waiting for one that is in use when there may be no more.
+func (d *database) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	c, err := d.pool.Acquire(ctx)
+	if err != nil && d.instead != nil && strings.HasPrefix(failureOf(err).code, classResources) {
+		return d.instead.Acquire(ctx)
+	}
+	return c, err
 }

@@ -60,7 +60,8 @@ const (
 	beatDeadline = 2 * time.Second
 )
 
-// reserve is the database on connections of its own, for what is urgent.
+// reserve is the database on connections of its own, for what is urgent. On a server that has none
+// left it goes on those of d: one is made anew every hour, and after every outage.
 func (d *database) reserve(ctx context.Context) (*database, error) {
 	pool, err := openPool(ctx, d.address, reservedConnections)
 	if err != nil {
@@ -68,7 +69,7 @@ func (d *database) reserve(ctx context.Context) (*database, error) {
 	}
 	o := d.options
 	o.CallDeadline = min(o.CallDeadline, beatDeadline)
-	return &database{pool: pool, address: d.address, options: o}, nil
+	return &database{pool: pool, instead: d.pool, address: d.address, options: o}, nil
 }
 
 // openDatabase connects and migrates.

@@ -44,6 +44,7 @@ const (
 
 	classConnection = "08"
 	classData       = "22"
+	classResources  = "53"
 	classLimit      = "54"
 )
 

@@ -41,6 +41,7 @@ type writer struct {
 	conn       *conn // nil after a failure, until the next group
 	rand       *rand.Rand
 	checkpoint *checkpoint
+	complaints complaints
 }
 
 // do has the writer apply w, in one transaction with whatever else is queued, and waits for
@@ -203,8 +204,11 @@ func (wr *writer) disconnect(ctx context.Context, cause error) {
 		cause = errors.Join(cause, wr.conn.close())
 		wr.conn = nil
 	}
-	if cause != nil {
-		wr.log.ErrorContext(ctx, "sqlitestore: writing failed", "file", wr.path, "err", cause)
+	if cause == nil {
+		return
+	}
+	if untold, ok := wr.complaints.due(wr.options.Clock.Now()); ok {
+		wr.log.ErrorContext(ctx, "sqlitestore: writing failed", "file", wr.path, "err", cause, "untold_before", untold)
 	}
 }
 
