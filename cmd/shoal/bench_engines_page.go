@@ -97,8 +97,10 @@ func engineRows(r engineResult) [][]string {
 			row(of+"the commands without a script", w.commands, "", ""))
 	}
 	out = append(out,
-		read("Redis board: rank", r.redis.rank, share(float64(r.redis.rank.p50), float64(r.redis.zrevrank.p50)), "≤ 120 %"),
-		read("Redis board: ZREVRANK", r.redis.zrevrank, "", ""))
+		read("Redis board: rank of what the node has written", r.redis.own.driver, r.redis.own.share(), "≤ 120 %"),
+		read("Redis board: ZREVRANK, in turns with it", r.redis.own.plain, "", ""),
+		read("Redis board: rank of what another has written", r.redis.others.driver, r.redis.others.share(), ""),
+		read("Redis board: ZREVRANK, in turns with it", r.redis.others.plain, "", ""))
 	for _, w := range r.postgres.windows {
 		of := "PostgreSQL board, windows of " + count(w.size) + ": "
 		out = append(out, row(of+"driver", w.driver, share(w.driver.rate, w.plain.rate), "≥ 50 %"), row(of+"plain upsert", w.plain, "", ""))

@@ -15,9 +15,14 @@ import (
 
 // redisResult is what came of boards on Redis.
 type redisResult struct {
-	windows        []redisWindows
-	rank, zrevrank spread
+	windows     []redisWindows
+	own, others redisRanks // of entries that the engine has written, and that another one has
 }
+
+// redisRanks are ranks beside ZREVRANK, in turns.
+type redisRanks struct{ driver, plain spread }
+
+func (r redisRanks) share() string { return share(float64(r.driver.p50), float64(r.plain.p50)) }
 
 // redisWindows is what came of windows of one size.
 type redisWindows struct {
@@ -60,12 +65,31 @@ func (b *engineBench) redisBoards(ctx context.Context) (r redisResult, err error
 		r.windows = append(r.windows, redisWindows{size, paces[0], paces[1], paces[2], paces[3]})
 	}
 	b.say("  ranks")
-	r.rank, r.zrevrank, err = b.sideBySide(ctx,
+	if r.own, err = b.redisRanks(ctx, e, h); err != nil {
+		return r, err
+	}
+	r.others, err = b.ranksOfOthers(ctx, h)
+	return r, err
+}
+
+// redisRanks asks for ranks of any entries.
+func (b *engineBench) redisRanks(ctx context.Context, e *redisstore.Engine, h *handBoard) (r redisRanks, err error) {
+	r.driver, r.plain, err = b.sideBySide(ctx,
 		func(key string) error {
 			return present(e.Boards().Standing(ctx, benchBoard+"-best", key, store.Ordinal))
 		},
 		func(key string) error { return h.rank(ctx, key) })
 	return r, err
+}
+
+// ranksOfOthers is redisRanks for an engine that has written none of the entries.
+func (b *engineBench) ranksOfOthers(ctx context.Context, h *handBoard) (r redisRanks, err error) {
+	e, err := redisstore.Open(ctx, b.ground.redis, nil)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, e.Close(context.WithoutCancel(ctx))) }()
+	return b.redisRanks(ctx, e, h)
 }
 
 // merging writes a window into a board.
