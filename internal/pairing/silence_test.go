@@ -3,6 +3,7 @@ package pairing_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -180,6 +181,27 @@ func TestAFastPartForgetsWhileItIsLookedAt(t *testing.T) {
 		settled(t, behind(f, p), apart("redis://a"))
 		if !once || dump(t, p.Fast)[signKey] == "" {
 			t.Errorf("a process was let in whose fast part has no sign: %v", dump(t, p.Fast))
+		}
+	})
+}
+
+// Many who asked were killed while they waited, as when a large fleet is started with a wrong
+// address again and again: what they left does not keep anybody from being answered.
+func TestManyDoubtsAreLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := pairing.Parts{Durable: engine(), Fast: engine()}
+		living(t, p, apart("redis://localhost"))
+		for i := range 500 {
+			w := store.Write{Key: fmt.Sprintf("pairing/doubt/%05d", i), Op: store.Put, Value: []byte(`{"format":1}`), If: store.Absent(), Version: 7}
+			must(t, p.Durable.Commit(t.Context(), store.Tx{w})[0])
+		}
+		_, err := pairing.Settle(t.Context(), pairing.Parts{Durable: p.Durable, Fast: engine()}, apart("redis://localhost"))
+		if !errors.Is(err, pairing.ErrRefused) {
+			t.Errorf("%v", err)
+		}
+		time.Sleep(2 * time.Minute)
+		if d := dump(t, p.Durable); len(d) != 1 {
+			t.Errorf("%d records are left behind", len(d))
 		}
 	})
 }
