@@ -38,8 +38,8 @@
 // # Concurrency
 //
 // All functions are safe for use from many processes and goroutines at once. A [Watcher] owns one
-// goroutine from Start to Close. One look sees at most 100 doubts; more are seen when these are
-// gone. A doubt whose writer died is removed by those who are alive when it is a minute old.
+// goroutine from Start to Close. One look answers at most 1,000 doubts, the
+// next one others. A doubt whose writer died is removed by those who are alive when it is a minute old.
 //
 // # Errors
 //

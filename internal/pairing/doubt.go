@@ -179,19 +179,22 @@ type surveyed struct {
 	blind   bool  // it could not, and would be that of this life
 }
 
-// maxDoubts is how many doubts one look sees; more are seen when these are gone.
-const maxDoubts = 100
+// maxDoubts is how many doubts one look does something about; more follow at the next.
+const maxDoubts = 1000
 
 // survey reads the durable part first, doubts before the mark, then the fast part: what it
 // answers to a doubt it has seen after that was written.
 func (p Parts) survey(ctx context.Context) (s surveyed, err error) {
-	all := store.Prefix(doubtFolder)
-	all.Limit = maxDoubts
-	for rec, err := range p.Durable.Scan(ctx, all) {
+	for rec, err := range p.Durable.Scan(ctx, store.Prefix(doubtFolder)) {
 		if err != nil {
 			return s, err
 		}
-		s.doubts = append(s.doubts, rec)
+		if d, err := decodeDoubt(rec); err == nil && d.Answer != "" && rec.Age < stale {
+			continue // nothing is to be done about it
+		}
+		if s.doubts = append(s.doubts, rec); len(s.doubts) == maxDoubts {
+			break
+		}
 	}
 	recs, err := p.Durable.Get(ctx, markKey)
 	if err != nil {

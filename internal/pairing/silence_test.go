@@ -3,7 +3,9 @@ package pairing_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,10 +31,10 @@ func TestTheDurablePartHangsWhileSomebodyAsks(t *testing.T) {
 	for hangs := time.Second; hangs <= 20*time.Second; hangs += 500 * time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {
 			p := pairing.Parts{Durable: engine(), Fast: engine()}
-			var until time.Time
+			var end atomic.Int64 // of what hangs
 			hanging := func() *faultstore.Faults {
 				return faultstore.New(&faultstore.Options{Rule: func(c faultstore.Call) faultstore.Fault {
-					if c.Part == faultstore.Durable && time.Now().Before(until) {
+					if until := time.Unix(0, end.Load()); c.Part == faultstore.Durable && time.Now().Before(until) {
 						return faultstore.Fault{Delay: time.Until(until)}
 					}
 					return faultstore.Fault{}
@@ -40,7 +42,7 @@ func TestTheDurablePartHangsWhileSomebodyAsks(t *testing.T) {
 			}
 			log := living(t, behind(hanging(), p), apart("redis://localhost"))
 			time.Sleep(pairing.Every + time.Millisecond) // it has just looked
-			time.AfterFunc(time.Second, func() { until = time.Now().Add(hangs) })
+			time.AfterFunc(time.Second, func() { end.Store(time.Now().Add(hangs).UnixNano()) })
 			refusedLater(t, behind(hanging(), pairing.Parts{Durable: p.Durable, Fast: engine()}), apart("redis://localhost"))
 			if t.Failed() || log.String() != "" {
 				t.Fatalf("after %v the one who lives says %s", hangs, log)
@@ -72,16 +74,16 @@ func TestThoseWhoLiveDoNotSeeTheirFastPart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := pairing.Parts{Durable: engine(), Fast: engine()}
-				down := false
+				var down atomic.Bool
 				f := faultstore.New(&faultstore.Options{Rule: func(c faultstore.Call) faultstore.Fault {
-					if down && c.Part == faultstore.Fast {
+					if down.Load() && c.Part == faultstore.Fast {
 						return fault
 					}
 					return faultstore.Fault{}
 				}})
 				living(t, behind(f, p), apart("redis://localhost"))
 				first := settled(t, p, apart("redis://localhost"))
-				down = true
+				down.Store(true)
 				before := dump(t, p.Durable)
 				_, err := pairing.Settle(t.Context(), pairing.Parts{Durable: p.Durable, Fast: engine()}, apart("redis://localhost"))
 				if !errors.Is(err, store.ErrUnavailable) || errors.Is(err, pairing.ErrRefused) || !strings.Contains(err.Error(), "redis://localhost") {
@@ -91,7 +93,7 @@ func TestThoseWhoLiveDoNotSeeTheirFastPart(t *testing.T) {
 					t.Errorf("%v, before %v", after, before)
 				}
 				forget(t, p.Fast)
-				time.AfterFunc(20*time.Second, func() { down = false })
+				time.AfterFunc(20*time.Second, func() { down.Store(false) })
 				if again := settled(t, p, apart("redis://localhost")); again.ID != first.ID {
 					t.Errorf("%s is the life now, it was %s", again.ID, first.ID)
 				}
@@ -104,15 +106,15 @@ func TestThoseWhoLiveDoNotSeeTheirFastPart(t *testing.T) {
 func TestAChangeWhileTheFastPartHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := pairing.Parts{Durable: engine(), Fast: engine()}
-		down := false
+		var down atomic.Bool
 		f := faultstore.New(&faultstore.Options{Rule: func(c faultstore.Call) faultstore.Fault {
-			if down && c.Part == faultstore.Fast {
+			if down.Load() && c.Part == faultstore.Fast {
 				return faultstore.Fault{Kind: faultstore.Hang}
 			}
 			return faultstore.Fault{}
 		}})
 		living(t, behind(f, p), apart("redis://a"))
-		down = true
+		down.Store(true)
 		if _, err := pairing.Change(t.Context(), pairing.Parts{Durable: p.Durable, Fast: engine()}, apart("redis://b"), false); !errors.Is(err, pairing.ErrAlive) {
 			t.Errorf("%v", err)
 		}
@@ -180,6 +182,27 @@ func TestAFastPartForgetsWhileItIsLookedAt(t *testing.T) {
 		settled(t, behind(f, p), apart("redis://a"))
 		if !once || dump(t, p.Fast)[signKey] == "" {
 			t.Errorf("a process was let in whose fast part has no sign: %v", dump(t, p.Fast))
+		}
+	})
+}
+
+// Many who asked were killed while they waited, as when a large fleet is started with a wrong
+// address again and again: what they left does not keep anybody from being answered.
+func TestManyDoubtsAreLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := pairing.Parts{Durable: engine(), Fast: engine()}
+		living(t, p, apart("redis://localhost"))
+		for i := range 500 {
+			w := store.Write{Key: fmt.Sprintf("pairing/doubt/%05d", i), Op: store.Put, Value: []byte(`{"format":1}`), If: store.Absent(), Version: 7}
+			must(t, p.Durable.Commit(t.Context(), store.Tx{w})[0])
+		}
+		_, err := pairing.Settle(t.Context(), pairing.Parts{Durable: p.Durable, Fast: engine()}, apart("redis://localhost"))
+		if !errors.Is(err, pairing.ErrRefused) {
+			t.Errorf("%v", err)
+		}
+		time.Sleep(2 * time.Minute)
+		if d := dump(t, p.Durable); len(d) != 1 {
+			t.Errorf("%d records are left behind", len(d))
 		}
 	})
 }
