@@ -21,7 +21,7 @@ import (
 // This file measures fleets of many nodes with many players, in this one process.
 
 // crowdSpans is how many spans a fleet plays.
-const crowdSpans = 10
+const crowdSpans = 20
 
 // crowdResult is what came of one fleet.
 type crowdResult struct {

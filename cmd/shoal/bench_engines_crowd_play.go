@@ -19,6 +19,9 @@ const (
 	turns = 10
 	// bagSlots is how many places a player's changes fall on.
 	bagSlots = 16
+	// comingSpans is in how many spans the players begin to change, one after the other: the first
+	// change of each has it saved, for which its journal begins.
+	comingSpans = 5
 	// syncsASecond is how often somebody waits until a change is in the journal.
 	syncsASecond = 20
 )
@@ -35,8 +38,8 @@ func (c *crowd) counts() (t counts) {
 	return t
 }
 
-// play has every player change once a second, and looks at the fleet meanwhile. The first span
-// is not measured: then the journals of all players begin.
+// play has every player change once a second, and looks at the fleet meanwhile. The spans in which
+// they begin, and one more, are not measured.
 func (c *crowd) play(ctx context.Context, r *crowdResult) error {
 	playing, stop := context.WithCancel(ctx)
 	defer stop()
@@ -45,7 +48,7 @@ func (c *crowd) play(ctx context.Context, r *crowdResult) error {
 		wg.Go(func() { c.players(playing, i) })
 	}
 	var syncs []time.Duration
-	err := c.bench.pause(ctx, c.bench.span)
+	err := c.bench.pause(ctx, (comingSpans+1)*c.bench.span)
 	wg.Go(func() { syncs = c.syncs(playing) })
 	if err == nil {
 		err = c.measure(ctx, r)
@@ -109,16 +112,20 @@ func (c *crowd) watch(ctx context.Context, r *crowdResult, end time.Time) error 
 	return nil
 }
 
-// players changes the players of one node, each once a second, a portion at a time.
+// players changes the players of one node, each once a second, a portion at a time, from when they
+// have come.
 func (c *crowd) players(ctx context.Context, i int) {
 	random := rand.New(rand.NewPCG(3, uint64(i))) //nolint:gosec // an index
 	const every = time.Second / turns
-	next := c.bench.clk.Now().Add(time.Duration(random.Int64N(int64(every))))
+	begun := c.bench.clk.Now()
+	next := begun.Add(time.Duration(random.Int64N(int64(every))))
+	all, coming := len(c.sessions[i]), comingSpans*c.bench.span
 	for turn := 0; ; turn++ {
 		if clock.Sleep(ctx, c.bench.clk, next.Sub(c.bench.clk.Now())) != nil {
 			return
 		}
-		for j := turn % turns; j < len(c.sessions[i]); j += turns {
+		here := min(all, int(int64(all)*int64(c.bench.clk.Now().Sub(begun))/int64(coming)))
+		for j := turn % turns; j < here; j += turns {
 			c.did(c.spots.change(c.sessions[i][j], random)) //nolint:contextcheck // a commit blocks on nothing
 		}
 		if next = next.Add(every); c.bench.clk.Now().Sub(next) > time.Second {
