@@ -28,6 +28,7 @@ type journaler struct {
 		usual   int        // how long the list was when it was looked at last
 		batches int        // calls under way
 		yields  bool       // what is only due gives way to a beat
+		yielded bool       // it has, and goes next, however slow the next beat is
 	}
 }
 
@@ -96,10 +97,11 @@ func (g *journaler) take(now time.Time, slow bool) (w work, some bool, next time
 		return work{}, false, now.Add(moment)
 	}
 	w.hurried, g.mu.hurried, g.mu.since = g.mu.hurried, nil, time.Time{}
-	if slow && !g.mu.yields && len(g.mu.list)+len(g.mu.gone) > 0 {
+	if slow && !g.mu.yields && !g.mu.yielded && len(g.mu.list)+len(g.mu.gone) > 0 {
 		g.mu.yields, w.yield = true, true
 	}
 	if !g.mu.yields { // or else the end of that wakes
+		g.mu.yielded = false
 		next = g.takeDueLocked(now, &w)
 	}
 	some = len(w.hurried) > 0 || len(w.listed) > 0 || len(w.gone) > 0
@@ -126,7 +128,7 @@ func (g *journaler) takeDueLocked(now time.Time, w *work) (next time.Time) {
 // yielded ends the time in which what is only due gives way.
 func (g *journaler) yielded() {
 	g.mu.Lock()
-	g.mu.yields = false
+	g.mu.yields, g.mu.yielded = false, true
 	g.mu.Unlock()
 	g.wake()
 }
