@@ -33,11 +33,16 @@ func (p *precedence) end() {
 	}
 }
 
+// slowLocked tells that there is a beat that was sent before.
+func (p *precedence) slowLocked(before time.Time) bool {
+	return !p.mu.since.IsZero() && p.mu.since.Before(before)
+}
+
 // wait is what to wait for; nil when there is no beat that was sent before.
 func (p *precedence) wait(before time.Time) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.mu.since.IsZero() || !p.mu.since.Before(before) {
+	if !p.slowLocked(before) {
 		return nil
 	}
 	if p.mu.over == nil {
@@ -50,8 +55,7 @@ func (p *precedence) wait(before time.Time) <-chan struct{} {
 // until it is answered or has used up its time, or ctx ends: at most for one beat. It is for
 // those who are about to do much, and is no promise: another beat may be as slow.
 func (n *Node) GiveWay(ctx context.Context) {
-	const part = 8
-	over := n.precedence.wait(n.opts.Clock.Now().Add(-n.opts.Beat / part))
+	over := n.precedence.wait(n.slowBefore())
 	if over == nil {
 		return
 	}
@@ -59,4 +63,18 @@ func (n *Node) GiveWay(ctx context.Context) {
 	case <-over:
 	case <-ctx.Done():
 	}
+}
+
+// BeatIsSlow tells that GiveWay would wait now. It does no I/O.
+func (n *Node) BeatIsSlow() bool {
+	before := n.slowBefore()
+	n.precedence.mu.Lock()
+	defer n.precedence.mu.Unlock()
+	return n.precedence.slowLocked(before)
+}
+
+// slowBefore is when a beat was sent at the latest that is slow now.
+func (n *Node) slowBefore() time.Time {
+	const part = 8
+	return n.opts.Clock.Now().Add(-n.opts.Beat / part)
 }

@@ -22,8 +22,11 @@ func TestASlowBeatGoesFirst(t *testing.T) {
 		begun := time.Now()
 		waited := func(at time.Duration, ctx context.Context) time.Duration {
 			time.Sleep(at - time.Since(begun))
-			from := time.Now()
+			from, slow := time.Now(), a.BeatIsSlow()
 			a.GiveWay(ctx)
+			if took := time.Since(from); slow != (took > 0) {
+				t.Errorf("at %v a beat is slow: %v", at, slow)
+			}
 			return time.Since(from)
 		}
 		for _, c := range []struct{ at, want time.Duration }{

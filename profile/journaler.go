@@ -27,6 +27,8 @@ type journaler struct {
 		tick    time.Time  // when the list is looked at next; zero: not yet set
 		usual   int        // how long the list was when it was looked at last
 		batches int        // calls under way
+		yields  bool       // what is only due gives way to a beat
+		yielded bool       // it has, and goes next, however slow the next beat is
 	}
 }
 
@@ -75,10 +77,12 @@ type work struct {
 	hurried []*Session
 	listed  []*Session
 	gone    []erasure
+	yield   bool // wait for the beat that is slow, and then let what is only due go
 }
 
-// take is what to look at now, and when to come again; zero: when woken.
-func (g *journaler) take(now time.Time) (w work, some bool, next time.Time) {
+// take is what to look at now, and when to come again; zero: when woken. slow tells that a beat
+// is: then what is only due stays where it is, so that those who hurry find a call that is free.
+func (g *journaler) take(now time.Time, slow bool) (w work, some bool, next time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.mu.batches >= maxBatches {
@@ -93,6 +97,22 @@ func (g *journaler) take(now time.Time) (w work, some bool, next time.Time) {
 		return work{}, false, now.Add(moment)
 	}
 	w.hurried, g.mu.hurried, g.mu.since = g.mu.hurried, nil, time.Time{}
+	if slow && !g.mu.yields && !g.mu.yielded && len(g.mu.list)+len(g.mu.gone) > 0 {
+		g.mu.yields, w.yield = true, true
+	}
+	if !g.mu.yields { // or else the end of that wakes
+		g.mu.yielded = false
+		next = g.takeDueLocked(now, &w)
+	}
+	some = len(w.hurried) > 0 || len(w.listed) > 0 || len(w.gone) > 0
+	if some {
+		g.mu.batches++
+	}
+	return w, some, next
+}
+
+// takeDueLocked takes what nobody waits for, and tells when more of it is due.
+func (g *journaler) takeDueLocked(now time.Time, w *work) (next time.Time) {
 	if len(g.mu.list) > 0 && !now.Before(g.mu.tick) {
 		w.listed, g.mu.list, g.mu.tick, g.mu.usual = g.mu.list, nil, time.Time{}, len(g.mu.list)
 	}
@@ -102,11 +122,15 @@ func (g *journaler) take(now time.Time) (w work, some bool, next time.Time) {
 		w.gone, due = g.dueErasuresLocked(now)
 		next = earlier(next, due)
 	}
-	some = len(w.hurried) > 0 || len(w.listed) > 0 || len(w.gone) > 0
-	if some {
-		g.mu.batches++
-	}
-	return w, some, next
+	return next
+}
+
+// yielded ends the time in which what is only due gives way.
+func (g *journaler) yielded() {
+	g.mu.Lock()
+	g.mu.yields, g.mu.yielded = false, true
+	g.mu.Unlock()
+	g.wake()
 }
 
 // gatheringLocked tells that more may come at this moment from those who hurry.
@@ -143,12 +167,17 @@ func (g *journaler) done() {
 
 // journalDue sends what is due, and tells when to look again.
 func (s *Set) journalDue(now time.Time) time.Time {
-	w, some, next := s.journaler.take(now)
+	w, some, next := s.journaler.take(now, s.node.BeatIsSlow())
+	if w.yield { // all but those who hurry: they are few, and somebody waits for them
+		s.tasks.start(func() {
+			s.node.GiveWay(s.life())
+			s.journaler.yielded()
+		})
+	}
 	if some {
 		s.tasks.start(func() {
 			defer s.journaler.done()
 			s.journalAll(w.hurried, false)
-			s.node.GiveWay(s.life()) // those who hurry are few, and somebody waits for them
 			s.journalAll(w.listed, true)
 			s.eraseAll(s.life(), w.gone)
 		})

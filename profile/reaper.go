@@ -23,6 +23,7 @@ const (
 	wideEvery  = 40   // rounds from one that looks for markers of nodes without a beat to the next
 	maxMarked  = 256  // nodes with markers that such a round looks at
 	wideNodes  = 8    // nodes of a larger fleet that have such a round in wideEvery rounds: they all would find the same
+	maxTurns   = 64   // in a still larger one more do, so that each does before the janitor sweeps: not every node has every set
 )
 
 // reaping is the state of the reaper of a set: one round at a time.
@@ -77,12 +78,12 @@ func (s *Set) reapDue(ctx context.Context, now time.Time) time.Time {
 }
 
 // isWide tells which rounds of a node in a fleet of so many are wide. In a fleet of more than
-// wideNodes the nodes take turns, each at a time of its own.
+// wideNodes the nodes take turns, at most maxTurns, each at a time of its own.
 func isWide(round int, id string, nodes int) bool {
 	if round%wideEvery != 0 {
 		return false
 	}
-	turns := max(1, (nodes+wideNodes-1)/wideNodes)
+	turns := min(max(1, (nodes+wideNodes-1)/wideNodes), maxTurns)
 	return (round/wideEvery+int(spread(id, time.Duration(turns))))%turns == 0
 }
 
@@ -127,32 +128,50 @@ func (s *Set) reapGone(ctx context.Context, scan bool) {
 }
 
 // markedNodes are nodes that have left markers in this set, as many as one round looks at; the
-// next one goes on behind them.
+// next one goes on behind them. The first begins where this node's own would be, and behind the
+// last comes the first: nodes that take turns would else all look at the same ones.
 func (s *Set) markedNodes(ctx context.Context) (out []string) {
-	r := store.Prefix(node.EstateFolder)
-	r.Limit = 1
-	if s.reaping.from != "" {
-		r.From, s.reaping.from = s.reaping.from, ""
+	all := store.Prefix(node.EstateFolder)
+	if s.reaping.from == "" {
+		s.reaping.from = node.EstateFolder + s.node.ID()
 	}
+	begin := s.reaping.from
+	part, round := store.Range{From: begin, To: all.To, Limit: 1}, false
 	for range maxMarked {
-		id := ""
-		call, cancel := s.within(ctx)
-		for rec, err := range s.fast.Scan(call, r) {
-			if err == nil {
-				id, _, _ = strings.Cut(strings.TrimPrefix(rec.Key, node.EstateFolder), "/")
-			}
+		id, err := s.firstEstate(ctx, part)
+		if err == nil && id == "" && !round {
+			part, round = store.Range{From: all.From, To: begin, Limit: 1}, true
+			id, err = s.firstEstate(ctx, part)
 		}
-		cancel()
-		if id == "" {
+		if err != nil {
+			break
+		}
+		if id == "" { // that were all
 			return out
 		}
 		if s.marked(ctx, id) {
 			out = append(out, id)
 		}
-		r.From = node.EstateFolder + id + "0" // behind all of "<id>/"
+		part.From = node.EstateFolder + id + "0" // behind all of "<id>/"
+		if part.From >= part.To {
+			return out
+		}
 	}
-	s.reaping.from = r.From
+	s.reaping.from = part.From
 	return out
+}
+
+// firstEstate is the node whose estate comes first in a range; empty: there is none.
+func (s *Set) firstEstate(ctx context.Context, r store.Range) (id string, err error) {
+	ctx, cancel := s.within(ctx)
+	defer cancel()
+	for rec, err := range s.fast.Scan(ctx, r) {
+		if err != nil {
+			return "", err
+		}
+		id, _, _ = strings.Cut(strings.TrimPrefix(rec.Key, node.EstateFolder), "/")
+	}
+	return id, nil
 }
 
 // marked tells that a node has markers in this set.
