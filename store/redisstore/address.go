@@ -70,10 +70,24 @@ type address struct {
 // them sentinel_user and sentinel_password, and those of security.
 func parseAddress(text string) (address, error) {
 	a, err := readAddress(text)
+	if err != nil && torn(text) {
+		err = errEscapes // what it says else may be a part of the password
+	}
 	if err != nil {
 		return address{}, fmt.Errorf("%w: %w", ErrAddress, err)
 	}
 	return a, nil
+}
+
+var errEscapes = errors.New("a URL expected (special characters of a password as %XX)")
+
+// torn tells that a password may have ended the part of the address that names the servers: what
+// stands for a host is the user then, and what stands for a port, a path or a parameter is of the
+// password.
+func torn(text string) bool {
+	_, rest, _ := strings.Cut(text, "://")
+	end := strings.IndexAny(rest, "/?#")
+	return end >= 0 && strings.LastIndexByte(rest, '@') > end && !strings.Contains(rest[:end], "@")
 }
 
 func readAddress(text string) (address, error) {
@@ -96,7 +110,7 @@ func readAddress(text string) (address, error) {
 	// net/url takes one host only; and its errors show the password.
 	u, err := url.Parse("redis://" + user + "host" + tail)
 	if err != nil || u.Fragment != "" {
-		return address{}, errors.New("a URL expected (special characters of a password as %XX)")
+		return address{}, errEscapes
 	}
 	if u.User != nil {
 		a.server.user = u.User.Username()

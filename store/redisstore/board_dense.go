@@ -13,8 +13,8 @@ import (
 // densePage answers what board_read.lua found too deep: it walks the board from the best on,
 // page by page, as it is when the call begins, and counts the scores. No script of it takes
 // long. The words are those of board_read.lua.
-func (b *boards) densePage(ctx context.Context, c boardCall, words []string) (store.Page, error) {
-	w := &walking{boards: b, call: c, limit: store.MaxPage}
+func (b *boards) densePage(ctx context.Context, c boardCall, sealed bool, words []string) (store.Page, error) {
+	w := &walking{boards: b, call: c, limit: store.MaxPage, sealed: sealed}
 	info, at, err := w.begin(ctx, standings.PassingTag())
 	if err != nil {
 		return store.Page{}, err

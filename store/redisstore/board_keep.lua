@@ -28,8 +28,8 @@ if not begins and not known then
 	return 'cursor'
 end
 
-if not board[5] then -- a sealed board replaces nothing
-	local covered = log and (high > log.fromHigh or high == log.fromHigh and low >= log.fromLow) and wanted(version)
+local covered = log and (high > log.fromHigh or high == log.fromHigh and low >= log.fromLow) and wanted(version)
+if covered or not board[5] then -- a sealed board replaces nothing more, but what it has replaced is kept
 	if not covered then
 		local last = board[8] and sub(board[8], 9, 16) == version -- and nothing has changed since
 		if not begins and not (present and last) then

@@ -44,7 +44,7 @@ func (b *boards) page(ctx context.Context, c boardCall, mode store.RankMode, wor
 		return store.Page{}, c.misread(r.err)
 	}
 	if rank < 0 {
-		return b.densePage(ctx, c, words)
+		return b.densePage(ctx, c, info.Sealed, words)
 	}
 	standings.RankAll(mode, page.Entries, rank, first)
 	return page, nil

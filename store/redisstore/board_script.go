@@ -21,7 +21,7 @@ type boardScripts struct {
 	merge, hide, remove      *script
 	read, standing           *script
 	scores, hidden           *script
-	walk, keep               *script
+	walk, keep, keepSealed   *script
 	check, totals            *script
 }
 
@@ -45,8 +45,10 @@ func newBoardScripts() boardScripts {
 		hidden:   boardScript(always, "board", "board_hidden"),
 		walk:     boardScript(always, "board", "board_walk"),
 		keep:     boardScript(whenRoom, "board", "board_log", "board_keep"),
-		check:    boardScript(always, "board_repair", "board_check"),
-		totals:   boardScript(always, "board_repair", "board_totals"),
+		// A sealed board takes a kilobyte at most, and who has no room may want to have it elsewhere.
+		keepSealed: boardScript(always, "board", "board_log", "board_keep"),
+		check:      boardScript(always, "board_repair", "board_check"),
+		totals:     boardScript(always, "board_repair", "board_totals"),
 	}
 }
 

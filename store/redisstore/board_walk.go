@@ -36,6 +36,7 @@ type walking struct {
 	boards *boards
 	call   boardCall
 	limit  int
+	sealed bool // the board has been found sealed
 }
 
 // run reads the page at the cursor. What a walk begins with is read again when it has been
@@ -137,6 +138,7 @@ func (w *walking) read(ctx context.Context, from store.Cursor, bound string) (s 
 	if r.err != nil {
 		return stretch{}, from, false, c.misread(r.err)
 	}
+	w.sealed = b.info.Sealed
 	if at, keep, err = standings.Walkable(b.info, b.log, b.idle, from); err != nil {
 		return stretch{}, from, false, c.failed(err)
 	}
@@ -162,6 +164,9 @@ func (w *walking) begin(ctx context.Context, tag uint64) (info store.BoardInfo, 
 func (w *walking) keep(ctx context.Context, version string, tag uint64) (store.BoardInfo, uint64, error) {
 	c := w.call
 	c.script, c.intent, c.args = w.boards.scripts.keep, writing, w.boards.logArgs(version, bytes64(tag), strconv.Itoa(store.MaxWalks))
+	if w.sealed {
+		c.script = w.boards.scripts.keepSealed
+	}
 	r, err := w.boards.run(ctx, c, 2)
 	if errors.Is(err, store.ErrUnknown) { // a walk is a read: what was asked for was not done
 		return store.BoardInfo{}, 0, c.failed(fmt.Errorf("%w: %v", store.ErrUnavailable, err)) //nolint:errorlint // one word of the vocabulary

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"sync/atomic"
 	"time"
 )
 
@@ -73,11 +74,13 @@ func (s *security) own(now time.Time) (func(*tls.CertificateRequestInfo) (*tls.C
 	if end := first.Leaf.NotAfter; now.After(end) {
 		return nil, fmt.Errorf("cert: %s has expired at %s", s.cert, end.UTC().Format(time.RFC3339))
 	}
+	var last atomic.Pointer[tls.Certificate]
+	last.Store(&first)
 	return func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		if c, err := tls.LoadX509KeyPair(s.cert, s.key); err == nil {
-			return &c, nil
+			last.Store(&c)
 		}
-		return &first, nil
+		return last.Load(), nil
 	}, nil
 }
 

@@ -39,6 +39,7 @@ func TestOurCertificateIsRenewed(t *testing.T) {
 		{first.Cert, first.Cert, "first"},
 		{second.Cert, first.Cert, "first"},
 		{second.Key, first.Key, "second"},
+		{first.Key, first.Key + ".away", "second"},
 	} {
 		if err := os.Rename(step.from, step.to); err != nil {
 			t.Fatal(err)
@@ -46,6 +47,9 @@ func TestOurCertificateIsRenewed(t *testing.T) {
 		if got := nameOf(t, c); got != step.want {
 			t.Errorf("after %s our certificate names %s, want %s", step.from, got, step.want)
 		}
+	}
+	if err := os.Rename(first.Key+".away", first.Key); err != nil {
+		t.Fatal(err)
 	}
 	if _, err := s.config(nil, clock.System().Now().Add(2*time.Hour)); err == nil || !strings.Contains(err.Error(), "has expired") {
 		t.Errorf("a certificate that has expired: %v", err)
