@@ -21,12 +21,16 @@ var migrations embed.FS
 
 // migrate brings the schema to this release's version, or refuses one of a newer release. Any
 // number of processes may do so at once: each migration is a transaction that names its
-// version in a unique row, so one of them lands and the others look again.
+// version in a unique row, so one of them lands and the others look again. What has to wait for a
+// table in use gives way, and tries again after pauses, some ten seconds in all.
 func (d *database) migrate(ctx context.Context) error {
 	files := d.renderedMigrations(ctx)
 	pause := 10 * time.Millisecond
 	for attempt := 1; ; attempt++ {
 		err := d.migrateOnce(ctx, files)
+		if err != nil && failureOf(err).code == codeLocked {
+			err = fmt.Errorf("%w; a long transaction holds a table (a backup?): start again when it is over", err)
+		}
 		if err == nil || attempt == 10 || !errors.Is(err, ErrSchema) || !racing(failureOf(err)) {
 			return err
 		}

@@ -38,6 +38,7 @@ const (
 	codeDuplicateTable  = "42P07"
 	codeDuplicateSchema = "42P06"
 	codeDuplicateObject = "42710"
+	codeLocked          = "55P03"
 	codeInternal        = "XX000" // "tuple concurrently updated", among others
 	codeUncategorized   = "XXUUU"
 	codeCommittedAnyway = "XXA00"
@@ -99,10 +100,11 @@ func poisoned(f failure) bool {
 	return !uncertain(f) && (strings.HasPrefix(f.code, classData) || strings.HasPrefix(f.code, classLimit))
 }
 
-// racing tells that a migration may have failed only because another process made the same.
+// racing tells that a migration may have failed only because another process made the same, or
+// because a table is in use.
 func racing(f failure) bool {
 	switch f.code {
-	case codeUniqueViolation, codeDuplicateSchema, codeDuplicateTable, codeDuplicateObject, codeInternal:
+	case codeLocked, codeUniqueViolation, codeDuplicateSchema, codeDuplicateTable, codeDuplicateObject, codeInternal:
 		return true
 	}
 	return passing(f)

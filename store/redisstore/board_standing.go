@@ -39,7 +39,7 @@ func (b *boards) Standing(ctx context.Context, board, key string, mode store.Ran
 		return store.Standing{}, false, c.misread(err)
 	}
 	b.guesses.live(board, life)
-	b.guesses.put(life.text, key, placeOf(life.order, s.Score), s.Sequence)
+	b.guesses.found(life.text, key, placeOf(life.order, s.Score), s.Sequence)
 	return s, true, nil
 }
 

@@ -19,10 +19,16 @@ import (
 // scriptsRun is how many scripts a server has run so far.
 func scriptsRun(t *testing.T, server *engines.Redis) int {
 	t.Helper()
+	return commandsRun(t, server, "evalsha", "eval")
+}
+
+// commandsRun is how many of these commands a server has run so far, those of scripts included.
+func commandsRun(t *testing.T, server *engines.Redis, names ...string) int {
+	t.Helper()
 	text, _ := ask(t, server, "INFO", "commandstats").(string)
 	total := 0
-	for _, name := range []string{"cmdstat_evalsha:calls=", "cmdstat_eval:calls="} {
-		if _, rest, found := strings.Cut(text, name); found {
+	for _, name := range names {
+		if _, rest, found := strings.Cut(text, "cmdstat_"+name+":calls="); found {
 			n := 0
 			if _, err := fmt.Sscanf(rest, "%d", &n); err != nil {
 				t.Fatal(err)
@@ -114,6 +120,35 @@ func TestStandingThatIsGuessed(t *testing.T) {
 			wantStanding(t, b, other, "a") // with what was learned by then
 			wantStanding(t, b, other, "b")
 		})
+	}
+}
+
+// An entry that others change each time before it is read is not guessed each time in vain; when
+// they leave it alone, it is guessed again.
+func TestStandingThatOthersChange(t *testing.T) {
+	server := enginetest.OwnRedis(t, nil)
+	b, other := open(t, server.URL("p"), nil).Boards(), open(t, server.URL("p"), nil).Boards()
+	smallBoard(t, b)
+	rank := func() {
+		t.Helper()
+		if s, found, err := b.Standing(t.Context(), "top", "a", store.Ordinal); err != nil || !found || s.Rank != 1 {
+			t.Fatalf("Standing = %+v, %v, %v", s, found, err)
+		}
+	}
+	const rounds = 10
+	before := commandsRun(t, server, "zrank")
+	for i := range int64(rounds) {
+		merge(t, other, "top", points(10+i, "a"))
+		rank()
+	}
+	if n := commandsRun(t, server, "zrank") - before - rounds; n != 1 {
+		t.Errorf("%d of %d readings guess in vain, want 1", n, rounds)
+	}
+	rank() // it stands where it stood when it was read before
+	scripts := scriptsRun(t, server)
+	rank()
+	if n := scriptsRun(t, server) - scripts; n != 0 {
+		t.Errorf("an entry that others have left alone takes %d scripts", n)
 	}
 }
 

@@ -10,18 +10,22 @@ import (
 // Limits of what an engine remembers of boards. Guesses are eight to a set; when all of a set are
 // taken and there may be no more sets, the newest takes the place of another one.
 const (
-	guessSet     = 8         // guesses of a set
-	guessShards  = 64        // each has a lock of its own
-	guessSetsMax = 2048      // of a shard: 1,048,576 guesses of 24 bytes in all
-	guessLives   = 4096      // boards whose lives are known; when there are more, all are forgotten
-	shardShift   = 64 - 6    // the upper bits of a tag are the shard
-	guessFull    = 6         // guesses to a set on average before there are twice as many sets
-	guessTaken   = uint64(1) // set in each tag: 0 is none
+	guessSet     = 8               // guesses of a set
+	guessShards  = 64              // each has a lock of its own
+	guessSetsMax = 2048            // of a shard: 1,048,576 guesses of 24 bytes in all
+	guessLives   = 4096            // boards whose lives are known; when there are more, all are forgotten
+	shardShift   = 64 - 6          // the upper bits of a tag are the shard
+	guessFull    = 6               // guesses to a set on average before there are twice as many sets
+	guessTaken   = uint64(1)       // set in each tag: 0 is none
+	guessDoubt   = uint64(1) << 63 // set in the sequence, which has 63 bits, of what is not guessed
 )
 
 // guesses is where entries of boards stood when this engine wrote or read them. A guess that is
 // wrong costs time, and nothing else: the servers are asked whether exactly this entry stands
 // there. So nothing is lost when one is forgotten, or another key has the same tag.
+//
+// A guess that was wrong is in doubt, and so is what is read thereafter, until the entry is found
+// twice at one place: what others change each time before it is read is not guessed in vain.
 //
 // An entry belongs to the life of a board, which is a text that no other board has had, or will.
 // The order of the board is known by it.
@@ -112,8 +116,17 @@ func (g *guesses) tagOf(life, key string) uint64 {
 	return h.Sum64() | guessTaken
 }
 
-// put remembers where a key of a life stands.
+// put remembers where a key of a life stands, which was written there.
 func (g *guesses) put(life, key string, place, sequence uint64) {
+	g.learn(life, key, place, sequence, false)
+}
+
+// found remembers where a key of a life stands, which was read there.
+func (g *guesses) found(life, key string, place, sequence uint64) {
+	g.learn(life, key, place, sequence, true)
+}
+
+func (g *guesses) learn(life, key string, place, sequence uint64, read bool) {
 	if g == nil || life == "" {
 		return
 	}
@@ -121,6 +134,9 @@ func (g *guesses) put(life, key string, place, sequence uint64) {
 	s := &g.shards[tag>>shardShift]
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if old := s.at(tag); read && old != nil && old.sequence&guessDoubt != 0 && (old.place != place || old.sequence != sequence|guessDoubt) {
+		sequence |= guessDoubt
+	}
 	if s.mu.held >= guessFull*len(s.mu.sets) && len(s.mu.sets) < guessSetsMax {
 		s.grow()
 	}
@@ -167,37 +183,40 @@ func (s *guessShard) setOf(tag uint64) *[guessSet]guess {
 	return &s.mu.sets[int(tag>>1)&(len(s.mu.sets)-1)] //nolint:gosec // the upper bits do not matter
 }
 
+// at is the guess with a tag, nil when there is none. The caller holds the lock.
+func (s *guessShard) at(tag uint64) *guess {
+	if len(s.mu.sets) == 0 {
+		return nil
+	}
+	set := s.setOf(tag)
+	for i := range set {
+		if set[i].tag == tag {
+			return &set[i]
+		}
+	}
+	return nil
+}
+
 // look is where a key of a life may stand.
 func (g *guesses) look(life, key string) (at position, found bool) {
 	tag := g.tagOf(life, key)
 	s := &g.shards[tag>>shardShift]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.mu.sets) == 0 {
+	one := s.at(tag)
+	if one == nil || one.sequence&guessDoubt != 0 {
 		return "", false
 	}
-	for _, one := range s.setOf(tag) {
-		if one.tag == tag {
-			return positionAt(one.place, one.sequence), true
-		}
-	}
-	return "", false
+	return positionAt(one.place, one.sequence), true
 }
 
-// wrong forgets a guess.
+// wrong tells that the entry has not been where it was guessed to be.
 func (g *guesses) wrong(life, key string, at position) {
 	tag := g.tagOf(life, key)
 	s := &g.shards[tag>>shardShift]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.mu.sets) == 0 {
-		return
-	}
-	set := s.setOf(tag)
-	for i := range set {
-		if set[i] == (guess{tag, at.place(), at.sequence()}) {
-			set[i] = guess{}
-			s.mu.held--
-		}
+	if one := s.at(tag); one != nil && *one == (guess{tag, at.place(), at.sequence()}) {
+		one.sequence |= guessDoubt
 	}
 }

@@ -13,10 +13,8 @@ func TestGuesses(t *testing.T) {
 	if _, found := g.look("life", "a"); found {
 		t.Fatal("something is found where nothing is")
 	}
-	for i := range uint64(1000) {
-		g.put("life", fmt.Sprint(i), i, i+1)
-		g.put("other", fmt.Sprint(i), i, i+2)
-	}
+	g.put("life", "7", 7, 8)
+	g.put("other", "7", 7, 9)
 	g.put("life", "7", 70, 71)
 	g.put("", "7", 1, 1)
 	want := func(life, key string, place, sequence uint64) {
@@ -33,8 +31,20 @@ func TestGuesses(t *testing.T) {
 	if _, found := g.look("life", "7"); found {
 		t.Fatal("what was wrong is found")
 	}
+	g.found("life", "7", 1, 72)
+	if _, found := g.look("life", "7"); found {
+		t.Fatal("what was wrong, and is elsewhere, is found at once")
+	}
+	g.found("life", "7", 1, 72)
+	want("life", "7", 1, 72)
+	g.found("life", "7", 2, 73)
+	want("life", "7", 2, 73)
 	if _, found := g.look("", "7"); found {
 		t.Fatal("an unknown life has guesses")
+	}
+	for i := range uint64(10_000) { // what came before may have to go; the newest is there
+		g.put("life", fmt.Sprint(i), i, i+1)
+		want("life", fmt.Sprint(i), i, i+1)
 	}
 }
 
