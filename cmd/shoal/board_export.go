@@ -142,7 +142,7 @@ func (x *exporter) walk(ctx context.Context) error {
 			return err
 		}
 		if x.cursor == (store.Cursor{}) {
-			if err := x.line(x.header(page)); err != nil {
+			if err := x.line(x.header(page, next.Tag)); err != nil {
 				return err
 			}
 		}
@@ -161,10 +161,10 @@ func (x *exporter) walk(ctx context.Context) error {
 	return nil
 }
 
-func (x *exporter) header(p store.Page) linesHeader {
+func (x *exporter) header(p store.Page, tag uint64) linesHeader {
 	return linesHeader{
 		Shoal: "board", Format: linesFormat, Board: x.s.name, Order: p.Info.Order.String(), Decimals: x.s.config.Decimals,
-		Generation: p.Info.Generation, Version: p.Info.Sequence, Count: p.Total,
+		Generation: p.Info.Generation, Version: p.Info.Sequence, Count: p.Total, Tag: tag,
 	}
 }
 
@@ -273,7 +273,7 @@ func (x *exporter) resumeLine(h linesHeader, line []byte) error {
 	}
 	score, err := strconv.ParseInt(string(e.Score), 10, 64)
 	x.entries++
-	x.cursor = store.Cursor{Generation: h.Generation, Version: h.Version, Total: h.Count, Seen: x.entries, Score: score, Sequence: e.Sequence}
+	x.cursor = store.Cursor{Generation: h.Generation, Version: h.Version, Total: h.Count, Seen: x.entries, Score: score, Sequence: e.Sequence, Tag: h.Tag}
 	return err
 }
 

@@ -43,6 +43,8 @@ type linesHeader struct {
 	Generation string `json:"generation"`
 	Version    uint64 `json:"version"` // the board's sequence at that moment
 	Count      int64  `json:"count"`   // its ranked entries
+	// Tag is that of the walk, for --resume; none of engines that have none.
+	Tag uint64 `json:"tag,omitempty,string"`
 }
 
 // lineEntry is the line of an entry.
