@@ -261,3 +261,43 @@ func TestDenseRanksEndNoWalk(t *testing.T) {
 		t.Errorf("the walk ends with %+v, %v", page, err)
 	}
 }
+
+// As many walks as there may be, over or not, leave room for deep dense ranks, which do not end
+// one another; too many of those end the oldest of their kind.
+func TestWalksEndNoDenseRank(t *testing.T) {
+	e := open(t, enginetest.Redis(t).URL(enginetest.Prefix(t)), nil)
+	b := e.Boards()
+	smallBoard(t, b)
+	changes := int64(100)
+	change := func() {
+		changes++
+		merge(t, b, "top", points(changes, "x"))
+	}
+	for range store.MaxWalks {
+		change()
+		if _, _, err := b.Walk(t.Context(), "top", store.Cursor{}, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var ranks []store.Cursor
+	for range store.MaxWalks {
+		change()
+		at, err := e.BeginDense(t.Context(), "top")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ranks = append(ranks, at)
+	}
+	for i, at := range ranks {
+		if _, _, err := b.Walk(t.Context(), "top", at, 1); err != nil {
+			t.Fatalf("dense rank %d of %d that are under way: %v", i, len(ranks), err)
+		}
+	}
+	change()
+	if _, err := e.BeginDense(t.Context(), "top"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.Walk(t.Context(), "top", ranks[0], 1); !errors.Is(err, store.ErrCursor) {
+		t.Errorf("the oldest dense rank goes on with %v", err)
+	}
+}

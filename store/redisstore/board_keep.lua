@@ -1,6 +1,6 @@
 -- Has the board remember what it replaces, for walks of a version. ARGV: three of the log; the
 -- version(8), empty for the present one, of which a walk begins then; the tag(8) of the version,
--- a fresh one when a walk begins; how many versions have tags. Answers the board and the tag of
+-- a fresh one when a walk begins; how many versions have tags of either kind. Answers the board and the tag of
 -- the version, or "cursor" when it has forgotten that version, or never had it: see
 -- standings.Walked. The field walked of the info has versions(8) and their tags(8) in turn.
 local begins = ARGV[4] == ''
@@ -9,8 +9,12 @@ local present = version == board[4]
 local high, low = read('>I4I4', version)
 
 -- The least bit of a tag says that a walk has it: a dense rank that passes by has one without it,
--- shares that of a walk, and is the first to go.
+-- and shares that of a walk. There is room for as many of either kind: so dense ranks end no walk,
+-- nor walks, which leave their tags when they are over, dense ranks.
 local walked = call('HGET', KEYS[1], 'walked') or ''
+if #walked % 16 ~= 0 then
+	walked = '' -- tags that cannot be read are none
+end
 local function passing(tag)
 	return string.byte(tag, 8) % 2 == 0
 end
@@ -50,13 +54,13 @@ if covered or not board[5] then -- a sealed board replaces nothing more, but wha
 end
 if not known then
 	known = ARGV[5]
-	if #walked >= 16 * tonumber(ARGV[6]) then
-		local out = 1
-		for i = #walked - 15, 1, -16 do
-			if passing(sub(walked, i + 8, i + 15)) then
-				out = i
-			end
+	local held, out = 0, 0 -- of this kind, and where the oldest of them is
+	for i = #walked - 15, 1, -16 do
+		if passing(sub(walked, i + 8, i + 15)) == passing(known) then
+			held, out = held + 1, i
 		end
+	end
+	if held >= tonumber(ARGV[6]) then
 		walked = sub(walked, 1, out - 1) .. sub(walked, out + 16)
 	end
 	walked = walked .. version .. known

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/shoalworks/shoal/store"
+	"github.com/shoalworks/shoal/store/internal/standings"
 )
 
 // PassTime sets the servers' clock forward, as far as the walks of this engine's boards are
@@ -25,6 +26,13 @@ func (e *Engine) BoardKey(board, part string) string { return e.boards.keys.boar
 
 // BoardList is the key of the list of boards.
 func (e *Engine) BoardList() string { return e.boards.keys.boards("list") }
+
+// BeginDense begins the walk of a deep dense rank.
+func (e *Engine) BeginDense(ctx context.Context, board string) (store.Cursor, error) {
+	w := &walking{boards: e.boards, call: boardCall{what: "walk of", board: board}}
+	_, at, err := w.begin(ctx, standings.PassingTag())
+	return at, err
+}
 
 // KeepWalk does what a later call of a walk does after it has read the board at the cursor, when
 // it is long ago that one was written down.

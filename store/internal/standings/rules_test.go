@@ -282,7 +282,7 @@ func TestWalkedVersions(t *testing.T) {
 	if l.Keep(5, 0); len(l.Walked) != 1 || l.Tag(5, 999) != 9 {
 		t.Errorf("a log that begins at version 5 has %+v", l.Walked)
 	}
-	for _, b := range []string{"x", strings.Repeat("x", 15), strings.Repeat("x", 16*store.MaxWalks+16)} {
+	for _, b := range []string{"x", strings.Repeat("x", 15), strings.Repeat("x", 2*16*store.MaxWalks+16)} {
 		if w := standings.ParseWalked([]byte(b)); w != nil {
 			t.Errorf("%d bytes are read as %+v", len(b), w)
 		}

@@ -17,7 +17,8 @@ import (
 // walk began.
 
 // Walked are the versions of a board that are walked, with their tags, in order; at most
-// store.MaxWalks, of which the oldest is forgotten for a new one.
+// store.MaxWalks of walks, and as many that pass by (see [PassingTag]), of which the oldest is
+// forgotten for a new one.
 type Walked []walked
 
 type walked struct{ version, tag uint64 }
@@ -27,7 +28,7 @@ const walkedSize = 16
 
 // ParseWalked reads what Bytes has written; of anything else nothing is known.
 func ParseWalked(b []byte) Walked {
-	if len(b)%walkedSize != 0 || len(b) > store.MaxWalks*walkedSize {
+	if len(b)%walkedSize != 0 || len(b) > 2*store.MaxWalks*walkedSize {
 		return nil
 	}
 	var w Walked
