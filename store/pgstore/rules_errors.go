@@ -104,7 +104,9 @@ func poisoned(f failure) bool {
 // because a table is in use.
 func racing(f failure) bool {
 	switch f.code {
-	case codeLocked, codeUniqueViolation, codeDuplicateSchema, codeDuplicateTable, codeDuplicateObject, codeInternal:
+	case codeUniqueViolation, codeDuplicateSchema, codeDuplicateTable, codeDuplicateObject, codeInternal:
+		return true
+	case codeLocked:
 		return true
 	}
 	return passing(f)
