@@ -3,35 +3,10 @@ package redisstore_test
 import (
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/shoalworks/shoal/internal/engines/enginetest"
 	"github.com/shoalworks/shoal/store"
 )
-
-// A board is sealed while somebody walks an earlier version of it: the walk goes on for as long as
-// its calls do, as that of any other board.
-func TestSlowWalkOfABoardThatIsSealed(t *testing.T) {
-	server := enginetest.Redis(t)
-	e := open(t, server.URL(enginetest.Prefix(t)), nil)
-	b := e.Boards()
-	createBoard(t, b, "top", "g")
-	merge(t, b, "top", points(3, "a", "b", "c", "d", "e", "f"))
-	_, at, err := b.Walk(t.Context(), "top", store.Cursor{}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	merge(t, b, "top", points(9, "f"))
-	if _, err := b.Seal(t.Context(), "top"); err != nil {
-		t.Fatal(err)
-	}
-	for !at.Done() {
-		e.PassTime(store.WalkFor - time.Minute)
-		if _, at, err = b.Walk(t.Context(), "top", at, 1); err != nil {
-			t.Fatalf("the walk ends after %d of %d: %v", at.Seen, at.Total, err)
-		}
-	}
-}
 
 // A server without room shows a sealed board whole, so that it can be kept elsewhere and dropped.
 func TestWalkOfASealedBoardWithoutRoom(t *testing.T) {

@@ -19,6 +19,7 @@ func walkEndCases() []boardsCase {
 		{"not with a cursor of another board, or of no walk", walkForeign},
 		{"for as long as somebody walks", walkTime},
 		{"at any time when nothing changes", walkUnchanged},
+		{"for as long as somebody walks what is sealed", walkSealedLong},
 		{"among writers", walkRace},
 	}
 }
@@ -148,6 +149,26 @@ func walkUnchanged(t *testing.T, h Harness[store.Boards]) {
 	_, err := w.boards.Seal(t.Context(), "board")
 	ok(t, "Seal", err)
 	h.Pass(t, store.WalkFor*100)
+	s.finish(t, 2)
+}
+
+// walkSealedLong walks a version of a board that has changed since, and then is sealed: the walk goes on
+// as long as its calls do.
+func walkSealedLong(t *testing.T, h Harness[store.Boards]) {
+	if h.Pass == nil {
+		return // nobody can tell the driver
+	}
+	w := walkBoard(t, open(t, h), "board", store.Descending)
+	s := beginStroll(t, w)
+	s.step(t, 1)
+	w.best(t, entry("key/1", 200))
+	w.model.Seal()
+	_, err := w.boards.Seal(t.Context(), "board")
+	ok(t, "Seal", err)
+	for range 4 {
+		h.Pass(t, store.WalkFor*9/10)
+		s.step(t, 1)
+	}
 	s.finish(t, 2)
 }
 
