@@ -19,7 +19,7 @@ type benchEnginesCommand struct {
 	Max     int           `default:"1000000" help:"Entries of each board, at least 1000."`
 	Nodes   int           `default:"300" help:"Nodes of the largest fleet, at least 6."`
 	Players int           `default:"30000" help:"Their players, at least one for each node."`
-	For     time.Duration `default:"3s" help:"How long each thing is measured at a time; fleets ten times as long."`
+	For     time.Duration `default:"3s" help:"How long each thing is measured at a time; fleets sixty times as long."`
 	Beat    time.Duration `default:"1s" help:"How often nodes beat; one is dead after four."`
 	Only    string        `default:"all" enum:"all,fleets,fleet" help:"What to measure: all, fleets alone, or fleet, the largest one alone. Default all."`
 	Profile string        `type:"path" placeholder:"FILE" help:"Write a profile of this process while the largest fleet plays there. Default: none."`
@@ -115,6 +115,7 @@ func (c *benchEnginesCommand) words() string {
 type engineResult struct {
 	settings string
 	beat     time.Duration
+	span     time.Duration
 	entries  int
 	records  recordsResult
 	journals journalResult
@@ -133,7 +134,7 @@ func (c *benchEnginesCommand) measure(ctx context.Context, say func(string, ...a
 	}
 	defer func() { err = errors.Join(err, g.close(context.WithoutCancel(ctx))) }()
 	b := &engineBench{boardBench: newBoardBench("", c.For, say), ground: g, options: *c}
-	r := engineResult{settings: g.settings, beat: c.Beat, entries: c.Max}
+	r := engineResult{settings: g.settings, beat: c.Beat, span: c.For, entries: c.Max}
 	if err := b.run(ctx, &r); err != nil {
 		return "", err
 	}

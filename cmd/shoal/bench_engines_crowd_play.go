@@ -21,7 +21,7 @@ const (
 	bagSlots = 16
 	// comingSpans is in how many spans the players begin to change, one after the other: the first
 	// change of each has it saved, for which its journal begins.
-	comingSpans = 5
+	comingSpans = 40
 	// syncsASecond is how often somebody waits until a change is in the journal.
 	syncsASecond = 20
 )

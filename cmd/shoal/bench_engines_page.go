@@ -31,7 +31,7 @@ func fleetsPart(command string, m machine, r engineResult) string {
 
 // writeFleets is the section on fleets.
 func writeFleets(out *strings.Builder, r engineResult) {
-	fmt.Fprintf(out, crowdsIntro, latency(r.beat), pools(r))
+	fmt.Fprintf(out, crowdsIntro, latency(r.beat), comingSpans*r.span, crowdSpans*r.span, pools(r))
 	writeTable(out, crowdRows(r))
 	for _, c := range r.crowds {
 		if c.failure != nil {
@@ -59,10 +59,11 @@ const playersIntro = "\n## Between two nodes\n\n" +
 
 const crowdsIntro = "## Fleets\n\n" +
 	"So many nodes in one process, with so many players, who all change two values of their 2 KB once a second; nodes beat every\n" +
-	"%s, journal as often, and save every 60 s. Each node has handles of its own, of one connection to each engine beside those\n" +
-	"for beats and messages%s. A beat is *missed* when none has landed for two beats. *Journal lag* is the age of a\n" +
-	"node's oldest change that neither the journal nor a save has, looked at every 700 ms. A *sync* is a change with the wait\n" +
-	"until the journal has it. A *processor* is time of one of the machine's for each second.\n\n"
+	"%s, journal as often, and save every 60 s. Players begin one after the other, within %v: the first change of each has it\n" +
+	"saved, for which its journal begins. What is counted are the %v thereafter. Each node has handles of its own, of one\n" +
+	"connection to each engine beside those for beats and messages%s. A beat is *missed* when none has landed for two beats.\n" +
+	"*Journal lag* is the age of a node's oldest change that neither the journal nor a save has, looked at every 700 ms. A *sync*\n" +
+	"is a change with the wait until the journal has it. A *processor* is time of one of the machine's for each second.\n\n"
 
 // pools says how far the intro's word on handles is true.
 func pools(r engineResult) string {
