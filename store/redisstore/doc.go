@@ -78,7 +78,7 @@
 // server's memory beside its key and value, one of a family some 200.
 //
 // An engine remembers where the entries stand that it has written or whose standing it has read, up
-// to 1,048,576 of them and 4,096 boards, in up to 25 MB, which grow as they are needed; when
+// to 2,097,152 of them and 4,096 boards, in up to 50 MB, which grow as they are needed; when
 // there is no room the newest takes the place of another one. What is remembered is never an
 // answer: it is what the server is asked for, with five plain commands instead of a script. Boards
 // with metadata, and clusters, are asked by the script always.

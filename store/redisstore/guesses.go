@@ -12,7 +12,7 @@ import (
 const (
 	guessSet     = 8               // guesses of a set
 	guessShards  = 64              // each has a lock of its own
-	guessSetsMax = 2048            // of a shard: 1,048,576 guesses of 24 bytes in all
+	guessSetsMax = 4096            // of a shard: 2,097,152 guesses of 24 bytes in all
 	guessLives   = 4096            // boards whose lives are known; when there are more, all are forgotten
 	shardShift   = 64 - 6          // the upper bits of a tag are the shard
 	guessFull    = 6               // guesses to a set on average before there are twice as many sets
