@@ -17,7 +17,7 @@ func claimsSynced(f *Fleet) {
 func claimsLost(f *Fleet) {
 	o := soupOf{
 		Servers: 3, Keys: 5, Moves: 50, Lasts: 5 * time.Minute, Crash: 0.12, Plan: Plan{Sync: 0.1, Save: 0.05},
-		Bustle: Bustle{Receipt: 0.9, Gift: 0.8, Letter: 0.5, Trade: 0.9, Edit: 0.5},
+		Bustle: Bustle{Receipt: 0.9, Gift: 0.8, Letter: 0.8, Trade: 0.9, Edit: 0.5},
 	}
 	o.Also = func(f *Fleet, s *stew) {
 		server, lasts, what := s.servers[f.rng.below(len(s.servers))], f.between(0, 30*time.Second), f.rng.below(20)
@@ -43,7 +43,7 @@ func versioned(s *Settings) { s.Versions = time.Minute }
 // later.
 func unreliable(w *[parts]Weather) {
 	for _, p := range [...]Part{Durable, Fast} {
-		w[p].LoseApplied, w[p].LoseUnapplied, w[p].Late, w[p].Refuse = 0.12, 0.05, 0.03, 0.03
+		w[p].LoseApplied, w[p].LoseUnapplied, w[p].Late, w[p].Refuse = 0.12, 0.05, 0.06, 0.03
 	}
 	w[Bus].Drop = 0.2
 }
