@@ -133,11 +133,9 @@ func (n *Node) sendBeat(ctx context.Context, closed bool) error {
 	form.Started, form.Players = n.started(), n.countPlayers()
 
 	b := sentBeat{version: n.NewVersion("beat", n.id), sent: n.opts.Clock.Now()}
-	n.precedence.begin(b.sent)
 	err := n.st.Fast().Commit(ctx, store.Tx{{
 		Key: n.beatKey(), Op: store.Put, Value: form.encode(), If: store.Is(p.cond()), Version: b.version,
 	}})[0]
-	n.precedence.end()
 	switch {
 	case err == nil:
 		n.landed(b)

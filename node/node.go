@@ -52,9 +52,8 @@ type Node struct {
 		sync.Mutex
 		next func(purpose, key string) uint64
 	}
-	precedence precedence
-	janitor    janitor // of the census goroutine
-	closing    closing
+	janitor janitor // of the census goroutine
+	closing closing
 }
 
 // Start makes the process a node of the fleet: its first beat has landed and fleet time is

@@ -11,8 +11,7 @@ import (
 	"github.com/shoalworks/shoal/store/faultstore"
 )
 
-// Who waits in Sync waits for no beat, however many came before: neither calls of theirs that are
-// done, nor what the journaler keeps back for the beat, takes their turn.
+// Who waits in Sync waits for no beat, however many came before.
 func TestManySyncsDuringASlowBeat(t *testing.T) {
 	for name, every := range map[string]time.Duration{"alone": time.Hour, "beside the list": 40 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {

@@ -27,8 +27,6 @@ type journaler struct {
 		tick    time.Time  // when the list is looked at next; zero: not yet set
 		usual   int        // how long the list was when it was looked at last
 		batches int        // calls under way
-		yields  bool       // what is only due gives way to a beat
-		yielded bool       // it has, and goes next, however slow the next beat is
 	}
 }
 
@@ -77,12 +75,10 @@ type work struct {
 	hurried []*Session
 	listed  []*Session
 	gone    []erasure
-	yield   bool // wait for the beat that is slow, and then let what is only due go
 }
 
-// take is what to look at now, and when to come again; zero: when woken. slow tells that a beat
-// is: then what is only due stays where it is, so that those who hurry find a call that is free.
-func (g *journaler) take(now time.Time, slow bool) (w work, some bool, next time.Time) {
+// take is what to look at now, and when to come again; zero: when woken.
+func (g *journaler) take(now time.Time) (w work, some bool, next time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.mu.batches >= maxBatches {
@@ -97,22 +93,6 @@ func (g *journaler) take(now time.Time, slow bool) (w work, some bool, next time
 		return work{}, false, now.Add(moment)
 	}
 	w.hurried, g.mu.hurried, g.mu.since = g.mu.hurried, nil, time.Time{}
-	if slow && !g.mu.yields && !g.mu.yielded && len(g.mu.list)+len(g.mu.gone) > 0 {
-		g.mu.yields, w.yield = true, true
-	}
-	if !g.mu.yields { // or else the end of that wakes
-		g.mu.yielded = false
-		next = g.takeDueLocked(now, &w)
-	}
-	some = len(w.hurried) > 0 || len(w.listed) > 0 || len(w.gone) > 0
-	if some {
-		g.mu.batches++
-	}
-	return w, some, next
-}
-
-// takeDueLocked takes what nobody waits for, and tells when more of it is due.
-func (g *journaler) takeDueLocked(now time.Time, w *work) (next time.Time) {
 	if len(g.mu.list) > 0 && !now.Before(g.mu.tick) {
 		w.listed, g.mu.list, g.mu.tick, g.mu.usual = g.mu.list, nil, time.Time{}, len(g.mu.list)
 	}
@@ -122,15 +102,11 @@ func (g *journaler) takeDueLocked(now time.Time, w *work) (next time.Time) {
 		w.gone, due = g.dueErasuresLocked(now)
 		next = earlier(next, due)
 	}
-	return next
-}
-
-// yielded ends the time in which what is only due gives way.
-func (g *journaler) yielded() {
-	g.mu.Lock()
-	g.mu.yields, g.mu.yielded = false, true
-	g.mu.Unlock()
-	g.wake()
+	some = len(w.hurried) > 0 || len(w.listed) > 0 || len(w.gone) > 0
+	if some {
+		g.mu.batches++
+	}
+	return w, some, next
 }
 
 // gatheringLocked tells that more may come at this moment from those who hurry.
@@ -167,13 +143,7 @@ func (g *journaler) done() {
 
 // journalDue sends what is due, and tells when to look again.
 func (s *Set) journalDue(now time.Time) time.Time {
-	w, some, next := s.journaler.take(now, s.node.BeatIsSlow())
-	if w.yield { // all but those who hurry: they are few, and somebody waits for them
-		s.tasks.start(func() {
-			s.node.GiveWay(s.life())
-			s.journaler.yielded()
-		})
-	}
+	w, some, next := s.journaler.take(now)
 	if some {
 		s.tasks.start(func() {
 			defer s.journaler.done()
