@@ -94,6 +94,9 @@ func (g *journaler) erase(list ...erasure) {
 
 // dueErasuresLocked takes out what is due, and tells when the next is.
 func (g *journaler) dueErasuresLocked(now time.Time) (due []erasure, next time.Time) {
+	if g.mu.ending {
+		return nil, time.Time{}
+	}
 	if now.Before(g.mu.goneDue) {
 		return nil, g.mu.goneDue
 	}
@@ -109,10 +112,12 @@ func (g *journaler) dueErasuresLocked(now time.Time) (due []erasure, next time.T
 	return due, next
 }
 
-// erasures takes out all that waits.
+// erasures takes out all that waits, for Close. From then on nobody else is given any: what the
+// loop took after Close has waited for its tasks would end with the set.
 func (g *journaler) erasures() []erasure {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.mu.ending = true
 	gone := g.mu.gone
 	g.mu.gone, g.mu.goneDue = nil, time.Time{}
 	return gone

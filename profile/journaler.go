@@ -24,6 +24,7 @@ type journaler struct {
 		since   time.Time  // when the first of these was seen; zero: not yet
 		gone    []erasure  // what nobody needs any more
 		goneDue time.Time  // when the first of these is due
+		ending  bool       // Close removes them
 		tick    time.Time  // when the list is looked at next; zero: not yet set
 		usual   int        // how long the list was when it was looked at last
 		batches int        // calls under way
@@ -143,6 +144,8 @@ func (g *journaler) done() {
 
 // journalDue sends what is due, and tells when to look again.
 func (s *Set) journalDue(now time.Time) time.Time {
+	s.tasks.begin() // Close waits for what is taken and not started yet, too
+	defer s.tasks.end()
 	w, some, next := s.journaler.take(now)
 	if some {
 		s.tasks.start(func() {

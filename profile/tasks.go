@@ -16,13 +16,18 @@ type tasks struct {
 
 // start runs f on a goroutine of its own.
 func (t *tasks) start(f func()) {
-	t.mu.Lock()
-	t.mu.running++
-	t.mu.Unlock()
+	t.begin()
 	go func() {
 		defer t.end()
 		f()
 	}()
+}
+
+// begin counts the caller in, until end.
+func (t *tasks) begin() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mu.running++
 }
 
 func (t *tasks) end() {
