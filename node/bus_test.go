@@ -92,14 +92,7 @@ func TestAFailoverToAnEarlierBeatDoesNotEndTheNode(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		f.engine.Restore(before)
 		time.Sleep(10 * time.Second)
-		select {
-		case <-n.Failed():
-			t.Error("the node takes its own beat for another's")
-		default:
-		}
-		if !n.Beating() {
-			t.Error("the node does not beat any more")
-		}
+		wantBeating(t, n)
 	})
 }
 
@@ -119,13 +112,19 @@ func TestAFailoverToABeatWhoseAnswerWasLost(t *testing.T) {
 		time.Sleep(3 * time.Second) // beats land on the replica
 		f.engine.Restore(master)
 		time.Sleep(10 * time.Second)
-		select {
-		case <-n.Failed():
-			t.Error("the node takes its own beat for another's")
-		default:
-		}
-		if !n.Beating() {
-			t.Error("the node does not beat any more")
-		}
+		wantBeating(t, n)
 	})
+}
+
+// wantBeating fails when a node has ended over its own beat, or does not beat.
+func wantBeating(t *testing.T, n *node.Node) {
+	t.Helper()
+	select {
+	case <-n.Failed():
+		t.Error("the node takes its own beat for another's")
+	default:
+	}
+	if !n.Beating() {
+		t.Error("the node does not beat any more")
+	}
 }

@@ -157,7 +157,7 @@ func (s *story) begin(t *rapid.T) {
 
 func (s *story) step(t *rapid.T) {
 	if len(s.walks) == 0 {
-		t.Skip()
+		t.Skip("no walk has begun: another step is drawn")
 	}
 	i := rapid.IntRange(0, len(s.walks)-1).Draw(t, "walk")
 	if s.walks[i].step(t, s.boards) {

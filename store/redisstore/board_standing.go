@@ -60,8 +60,8 @@ func standingOf(key, text string) (s store.Standing, life boardLife, err error) 
 }
 
 // guessed answers the standing of a key if it stands where it is guessed to: commands in one go,
-// which the server runs one after the other, take 7 µs of its time instead of the script's 12. What
-// is not exactly as it should be is left to the script.
+// which the server runs one after the other, cost it less than a script. What is not exactly as it
+// should be is left to the script.
 //
 // ZRANK tells that this very entry, of this score and sequence, is in the standings, and its
 // rank. The life that the board has thereafter is the one that it had when the guess was

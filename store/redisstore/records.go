@@ -13,7 +13,7 @@ import (
 // Bounds of what one command carries. A server answers nobody else meanwhile.
 const (
 	keysTogether = 16        // keys of one read of records in no family
-	putsTogether = 64        // records in no family that one script writes: some 0.3 ms of the server
+	putsTogether = 64        // records in no family that one script writes
 	putBytes     = 256 << 10 // bytes of values that one such script writes, or one value
 	getFamily    = 256       // names of one read in a family
 	sentTogether = 256       // calls that are sent in one go
